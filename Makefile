@@ -1,0 +1,21 @@
+# Every target is one line; the environment they share is made first, once.
+PYTHON ?= python3
+BIN := .venv/bin
+# Data sets as ARFF files, if there are any beside the checkout; tests skip without.
+export HOMI_DATA ?= $(firstword $(wildcard data ../shared/data))
+
+.PHONY: demo test lint types unit slow speed format clean
+.DEFAULT_GOAL := demo
+
+.venv/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv && $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]" && touch $@
+
+demo: .venv/installed ; $(BIN)/homi demo --output build/demo
+test: lint types unit
+lint: .venv/installed ; $(BIN)/ruff check . && $(BIN)/ruff format --check .
+types: .venv/installed ; $(BIN)/mypy
+unit: .venv/installed ; $(BIN)/python -m pytest
+slow: .venv/installed ; $(BIN)/python -m pytest -m slow
+speed: .venv/installed ; $(BIN)/python benchmarks/speed.py
+format: .venv/installed ; $(BIN)/ruff check --fix . && $(BIN)/ruff format .
+clean: ; rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

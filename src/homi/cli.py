@@ -1,0 +1,107 @@
+"""The command: parse, call one function, print."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Table
+
+import homi
+from homi import demo as demonstration
+
+app = typer.Typer(
+    help="Multi-label classification that learns how labels depend on each other.",
+    no_args_is_help=True,
+    add_completion=False,
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(homi.__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show it and exit."
+        ),
+    ] = False,
+) -> None:
+    """Multi-label classification that learns how labels depend on each other."""
+
+
+@app.command()
+def demo(
+    output: Annotated[
+        Path, typer.Option(help="Directory for the table and the picture.")
+    ] = Path("homi-demo"),
+    folds: Annotated[int, typer.Option(min=2, help="Number of folds.")] = 5,
+    seed: Annotated[int, typer.Option(help="Seed of the folds.")] = 0,
+) -> None:
+    """Cross-validate HOMI on yeast, beside binary relevance, and draw what it learnt.
+
+    yeast (2417 genes, 103 features, 14 functional classes) is installed with the
+    package; nothing is downloaded. Takes well under a minute.
+
+    Example: homi demo --output homi-demo
+    """
+    from homi.plots import draw_correlation
+
+    console = Console()
+    started = time.perf_counter()
+    result = _run_with_progress(console, folds, seed)
+    output.mkdir(parents=True, exist_ok=True)
+    picture, text = output / "label_correlation.png", output / "table.md"
+    draw_correlation(result.B, result.label_names, picture)
+    demonstration.write_table(result, text)
+    _print(console, result, folds)
+    console.print(f"Table: {text}\nPicture of B: {picture}")
+    console.print(f"Took {time.perf_counter() - started:.0f} s.")
+
+
+def _run_with_progress(console: Console, folds: int, seed: int) -> demonstration.Demo:
+    """A bar on a terminal, a line per fit elsewhere."""
+    if not console.is_terminal:
+        return demonstration.run(
+            folds, seed, lambda method, fold, _: print(f"{method}: fold {fold}/{folds}")
+        )
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("yeast", total=None)
+        done = iter(range(10**9))
+
+        def advance(method: str, fold: int, n_fits: int) -> None:
+            text = f"{method}: fold {fold}/{folds}"
+            bar.update(task, description=text, total=n_fits, completed=next(done))
+
+        return demonstration.run(folds, seed, advance)
+
+
+def _print(console: Console, result: demonstration.Demo, folds: int) -> None:
+    header, *rows = result.table()
+    table = Table(*header, title=f"yeast, {folds}-fold cross-validation, mean ± std")
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+    console.print(
+        "s: number of neighbours; the paper names 10 for yeast, its figures come out "
+        "with 2.\nBR: binary relevance, one logistic regression per label.\n"
+    )
+    positive, negative = demonstration.strongest_pairs(result.B, result.label_names)
+    pairs = Table("raises", "by", "lowers", "by", title="Strongest pairs of B (s = 2)")
+    for up, down in zip(positive, negative, strict=False):
+        pairs.add_row(*_cells(up), *_cells(down))
+    console.print(pairs)
+
+
+def _cells(pair: demonstration.Pair) -> tuple[str, str]:
+    return f"{pair.source} → {pair.target}", f"{pair.value:+.3f}"

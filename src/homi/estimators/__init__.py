@@ -1,0 +1,6 @@
+"""Multi-label classifiers with scikit-learn's contract."""
+
+from homi.estimators.base import MultiLabelClassifier
+from homi.estimators.homi import HOMI
+
+__all__ = ["HOMI", "MultiLabelClassifier"]

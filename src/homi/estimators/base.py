@@ -1,0 +1,124 @@
+"""What every multi-label classifier here has in common."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import (
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
+
+from homi.estimators.targets import Target, check_target
+
+#: How near to 0 and 1 a score is a probability as it stands.
+_TAIL = 0.05
+
+
+class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
+    """Input checks, label names, and predictions from scores.
+
+    A subclass sets what it learns in ``fit`` after ``_check_fit_input``, and gives
+    ``_scores(X)``: one column per label, above 0 where the label is predicted.
+    A 1-D y works too, as one label per class.
+    """
+
+    def _check_fit_input(self, X: Any, Y: Any) -> tuple[Any, Target]:
+        if Y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but "
+                "the target y is None; pass the labels as the second argument."
+            )
+        X = validate_data(self, X, **_ROWS)
+        target = check_target(Y)
+        check_consistent_length(X, target.indicator)
+        self.classes_ = target.classes
+        self.label_names_ = target.names
+        self._target_kind = target.kind
+        return X, target
+
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        raise NotImplementedError  # pragma: no cover - every subclass has its own
+
+    def decision_function(self, X):
+        """Score of each label, above 0 where it is predicted.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_labels), or (n_samples,) if the
+            classifier was fitted on a 1-D y of two classes
+        """
+        scores = self._checked_scores(X)
+        return scores.ravel() if self._target_kind == "binary" else scores
+
+    def predict(self, X):
+        """Predict the labels of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to label.
+
+        Returns
+        -------
+        Y : ndarray of shape (n_samples, n_labels) of 0 and 1, or (n_samples,) of
+            classes if the classifier was fitted on a 1-D y
+        """
+        scores = self._checked_scores(X)
+        if self._target_kind == "multilabel-indicator":
+            return (scores > 0).astype(int)
+        if self._target_kind == "binary":
+            return self.classes_[(scores.ravel() > 0).astype(int)]
+        return self.classes_[scores.argmax(axis=1)]
+
+    def predict_proba(self, X):
+        """Probability of each label: the score itself, bent at 0 and 1 to stay inside.
+
+        Strictly between 0 and 1 and growing with the score; not calibrated.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_labels), or (n_samples,
+            n_classes) with rows that sum to 1 if fitted on a 1-D y
+        """
+        inside = _bend(self._checked_scores(X) + 0.5)
+        if self._target_kind == "binary":
+            return np.hstack([1.0 - inside, inside])
+        if self._target_kind == "multiclass":
+            inside /= inside.sum(axis=1, keepdims=True)
+        return inside
+
+    def _checked_scores(self, X: Any) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        return self._scores(validate_data(self, X, reset=False, **_ROWS))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.multi_output = True
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+_ROWS = {"accept_sparse": ("csr", "csc"), "dtype": (np.float64, np.float32)}
+
+
+def _bend(g: NDArray[np.float64]) -> NDArray[np.float64]:
+    """g where it is well inside (0, 1), hyperbolic tails that never reach 0 or 1."""
+    below = _TAIL**2 / (2 * _TAIL - np.minimum(g, _TAIL))
+    above = _TAIL**2 / (2 * _TAIL - np.minimum(1.0 - g, _TAIL))
+    return np.where(g < _TAIL, below, np.where(g > 1 - _TAIL, 1.0 - above, g))

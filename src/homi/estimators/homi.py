@@ -1,0 +1,268 @@
+"""HOMI: high-rank and high-order label correlations."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from homi.estimators._compat import Interval, StrOptions, fit_context
+from homi.estimators.base import MultiLabelClassifier
+from homi.graph import neighbour_laplacian
+from homi.moments import Moments
+from homi.solver import Params, Problem, Solution, random_params, solve, total
+
+
+class HOMI(CallbackSupportMixin, MultiLabelClassifier):
+    r"""Multi-label classifier that learns how labels depend on each other.
+
+    A linear model of the labels from the features, (W, z), and one of the labels
+    from each other, (B, t), are learnt together. A graph that ties each row to
+    the rows most correlated with it joins the two:
+
+    .. math::
+        \min_{W,z,B,t}\; \|Y - XW - 1z^T\|^2 + \beta\,\|Y - YB - 1t^T\|^2
+        + \gamma\,\mathrm{tr}(K^T L K)
+        + \lambda\,(\|W\|^2 + \|z\|^2 + \|B\|^2 + \|t\|^2)
+
+    with the scores :math:`K = (XW + 1z^T)B + 1t^T` and L the Laplacian of the graph.
+    A label is predicted where its score exceeds one half.
+
+    Parameters
+    ----------
+    lam : float in [0, inf), default=1.0
+        λ, the ridge penalty. With 0 and a singular problem, the solution of least
+        norm is found.
+    beta : float in (0, inf), default=2.0
+        β, the weight of the labels' regression on each other.
+    gamma : float in [0, inf), default=1.0
+        γ, the weight of the graph. With 0 no graph is built.
+    n_neighbors : int in [1, inf), default=10
+        s, how many rows each row is tied to.
+    graph : {"auto", "exact"}, default="auto"
+        How neighbours are found: ``"exact"`` compares all pairs of rows, and
+        ``"auto"`` means the same.
+    standardize : bool, default=True
+        Whether every feature is brought to mean 0 and variance 1, for the graph and
+        the penalty. Sparse rows stay sparse. The paper is silent on it.
+    sweep : {"joint", "paper"}, default="joint"
+        ``"joint"`` solves (W, z) and (B, t) as two blocks, accelerated;
+        ``"paper"`` sweeps the four blocks of the paper's Algorithm 1.
+    init : {"zeros", "random"}, default="zeros"
+        Start of the sweeps. The paper's Algorithm 1 says zeros, its text random.
+    max_iter : int in [1, inf), default=100
+        Most sweeps.
+    tol : float in [0, inf), default=1e-6
+        The sweeps end when one lowers the objective by no more than this share.
+    random_state : int, RandomState instance or None, default=None
+        Seed of ``init="random"``; nothing else is random.
+
+    Attributes
+    ----------
+    feature_weights_ : ndarray of shape (n_features, n_labels)
+        W in the paper, for features as they were given (not standardised).
+    feature_bias_ : ndarray of shape (n_labels,)
+        z in the paper, likewise.
+    label_correlation_ : ndarray of shape (n_labels, n_labels)
+        B in the paper: entry (i, j) says how the score of label i moves label j.
+    label_bias_ : ndarray of shape (n_labels,)
+        t in the paper.
+    coef_ : ndarray of shape (n_labels, n_features)
+        Weights of the folded model, ``(WB)ᵀ``.
+    intercept_ : ndarray of shape (n_labels,)
+        Its intercept, less the threshold of one half.
+    history_ : list of dict
+        The objective's terms after each sweep: ``"features"`` and ``"labels"``, the
+        two regressions with their penalties, and ``"graph"``. They sum to it.
+    n_iter_ : int
+        Number of sweeps.
+    classes_ : ndarray
+        Numbers of the labels, or the classes of a 1-D y.
+    label_names_ : ndarray of shape (n_labels,)
+        Names of the labels: columns of a data frame, classes of a 1-D y, or y0, y1, …
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X had names that are all strings.
+
+    Notes
+    -----
+    All that is learnt from the rows are a few matrices of products. Building them
+    costs O(nm² + nml) and the search for neighbours O(n²m); then one eigenvalue
+    problem of size m and one of size l, and O(ml·min(m, l)) for each sweep.
+    The objective is not convex: with many labels, different starts can end in
+    different minima.
+
+    References
+    ----------
+    C. Si, Y. Jia, R. Wang, M.-L. Zhang, Y. Feng, C. Qu. Multi-label Classification with
+    High-rank and High-order Label Correlations. IEEE Transactions on Knowledge and
+    Data Engineering.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from homi import HOMI
+    >>> X, Y = make_multilabel_classification(200, n_classes=4, random_state=0)
+    >>> model = HOMI().fit(X, Y)
+    >>> model.predict(X[:2])
+    array([[1, 1, 0, 1],
+           [1, 1, 0, 0]])
+    >>> model.label_correlation_.shape
+    (4, 4)
+    """
+
+    _parameter_constraints = {
+        "lam": [Interval(Real, 0, None, closed="left")],
+        "beta": [Interval(Real, 0, None, closed="neither")],
+        "gamma": [Interval(Real, 0, None, closed="left")],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "graph": [StrOptions({"auto", "exact"})],
+        "standardize": ["boolean"],
+        "sweep": [StrOptions({"joint", "paper"})],
+        "init": [StrOptions({"zeros", "random"})],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        lam=1.0,
+        beta=2.0,
+        gamma=1.0,
+        n_neighbors=10,
+        *,
+        graph="auto",
+        standardize=True,
+        sweep="joint",
+        init="zeros",
+        max_iter=100,
+        tol=1e-6,
+        random_state=None,
+    ):
+        self.lam = lam
+        self.beta = beta
+        self.gamma = gamma
+        self.n_neighbors = n_neighbors
+        self.graph = graph
+        self.standardize = standardize
+        self.sweep = sweep
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    @with_callbacks
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y):
+        """Learn from rows and their labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
+            Labels: 0/1 or boolean, one column each, or 1-D classes. The column names
+            of a data frame are kept as ``label_names_``.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+        """
+        X, target = self._check_fit_input(X, y)
+        sweeps = self._init_callback_context(max_subtasks=self.max_iter)
+        sweeps.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        moments = Moments.from_rows(X, target.indicator)
+        mean, scale = self._standardization(moments)
+        problem = self._problem(X, moments, mean, scale)
+        start = None
+        if self.init == "random":
+            start = random_params(problem, check_random_state(self.random_state))
+        solution = solve(
+            problem,
+            sweep=self.sweep,
+            start=start,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            on_sweep=_SweepHooks(self, sweeps, X, y, mean, scale).hook,
+        )
+        self._store(solution, mean, scale)
+        sweeps.call_on_fit_task_end(
+            estimator=self, X=X, y=y, reconstruction_attributes=lambda: {}
+        )
+        return self
+
+    def _standardization(self, moments: Moments) -> tuple[Any, Any]:
+        if self.standardize:
+            return moments.x_mean, moments.scale()
+        return np.zeros_like(moments.x_mean), np.ones_like(moments.x_mean)
+
+    def _problem(self, X: Any, moments: Moments, mean: Any, scale: Any) -> Problem:
+        if self.gamma > 0:
+            L = neighbour_laplacian(X, self.n_neighbors, mean=mean, scale=scale)
+            moments = moments.with_graph(X, L)
+        if self.standardize:
+            moments = moments.standardized()
+        return Problem(moments, self.lam, self.beta, self.gamma)
+
+    def _store(self, solution: Solution, mean: Any, scale: Any) -> None:
+        self.history_ = solution.history
+        self.n_iter_ = len(solution.history)
+        for name, value in _attributes(solution.params, mean, scale).items():
+            setattr(self, name, value)
+        # A callback may also have ended the sweeps: that is no failure.
+        if not solution.converged and self.n_iter_ == self.max_iter:
+            warnings.warn(
+                f"HOMI ended after {self.n_iter_} sweeps without converging: the last "
+                f"one still lowered the objective, now {total(self.history_[-1]):.6g}, "
+                f"by more than the share tol={self.tol:g}; increase max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        scores = X @ self.coef_.T
+        scores += self.intercept_
+        return scores
+
+
+def _attributes(params: Params, mean: Any, scale: Any) -> dict[str, Any]:
+    """Fitted attributes: parameters in the units of the features as given."""
+    W = params.W / scale[:, None]
+    z = params.z - mean @ W
+    return {
+        "feature_weights_": W,
+        "feature_bias_": z,
+        "label_correlation_": params.B,
+        "label_bias_": params.t,
+        "coef_": np.ascontiguousarray((W @ params.B).T),
+        "intercept_": z @ params.B + params.t - 0.5,
+    }
+
+
+class _SweepHooks:
+    """Tell scikit-learn's callbacks of every sweep; one of them may end the fit."""
+
+    def __init__(self, estimator, context, X, y, mean, scale):
+        self._estimator, self._context = estimator, context
+        self._data = {"X": X, "y": y}
+        self._units = (mean, scale)
+        self.hook = self._after if getattr(estimator, "_skl_callbacks", None) else None
+
+    def _after(self, terms, params):
+        sweep = self._context.subcontext(task_name="sweep")
+        sweep.call_on_fit_task_begin(estimator=self._estimator, **self._data)
+        return sweep.call_on_fit_task_end(
+            estimator=self._estimator,
+            **self._data,
+            metadata={"objective": dict(terms)},
+            reconstruction_attributes=lambda: _attributes(params(), *self._units),
+        )

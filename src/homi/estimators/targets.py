@@ -1,0 +1,132 @@
+"""Targets in every form a user has -> an n × l indicator matrix, and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.preprocessing import LabelBinarizer
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+
+#: A dense Y larger than this, and sparser than that, is worked on as a sparse one.
+_LARGE, _SPARSE = 1_000_000, 0.1
+
+
+@dataclass(frozen=True)
+class Target:
+    """A checked target: the indicator matrix and what is needed to undo it.
+
+    ``kind`` is ``"multilabel-indicator"``, ``"binary"`` or ``"multiclass"``; the last
+    two come from a 1-D y, which has one column per class (one in all if binary).
+    """
+
+    indicator: Any
+    names: NDArray[Any]
+    kind: str
+    classes: NDArray[Any]
+
+
+def check_target(Y: Any) -> Target:
+    """Check a target and turn it into an indicator matrix.
+
+    Parameters
+    ----------
+    Y : array-like or sparse matrix of shape (n_samples, n_labels) or (n_samples,)
+        0/1 or boolean indicators, a data frame of them (whose column names become
+        the names of the labels), or 1-D classes.
+    """
+    columns = getattr(Y, "columns", None)
+    values = sparse.csr_array(Y) if sparse.issparse(Y) else np.asarray(Y)
+    if values.ndim == 1 or (values.ndim == 2 and _is_column_of_classes(values)):
+        return _binarise(values)
+    if values.ndim != 2:
+        raise ValueError(
+            f"Y must be (n_samples, n_labels), got an array of shape {values.shape}; "
+            "pass one row per sample and one 0/1 column per label."
+        )
+    indicator = _check_indicator(values)
+    names = _names(columns, values.shape[1])
+    # scikit-learn's convention for indicators. Never fewer than two: its scorers take
+    # the last class for the positive one and turn scores round where that is the first.
+    classes = np.arange(max(2, len(names)))
+    return Target(indicator, names, "multilabel-indicator", classes)
+
+
+def _is_column_of_classes(values: Any) -> bool:
+    """A single column that is not an indicator is a 1-D y written upright."""
+    if sparse.issparse(values) or values.shape[1] != 1:
+        return False
+    return values.dtype.kind in "OUS" or not np.isin(values, (0, 1)).all()
+
+
+def _names(columns: Any, n_labels: int) -> NDArray[Any]:
+    if columns is None:
+        return np.array([f"y{j}" for j in range(n_labels)], dtype=object)
+    return np.array(list(columns), dtype=object)
+
+
+def _check_indicator(values: Any) -> Any:
+    if 0 in values.shape:
+        raise ValueError(
+            f"Y has shape {values.shape}: there must be at least one sample and one "
+            "label."
+        )
+    stored = values.data if sparse.issparse(values) else values
+    if stored.dtype.kind not in "buif":
+        raise _not_an_indicator(stored, "; encode names with MultiLabelBinarizer.")
+    if stored.dtype.kind == "f":
+        _check_finite(stored)
+    if not ((stored == 0) | (stored == 1)).all():
+        raise _not_an_indicator(stored, "; for -1/+1 labels pass (Y > 0).")
+    return _compact(values)
+
+
+def _not_an_indicator(stored: NDArray[Any], advice: str) -> ValueError:
+    found = ", ".join(repr(value) for value in np.unique(stored.astype(str))[:4])
+    return ValueError(
+        f"Y must be an indicator matrix that holds only 0 and 1, got {found}{advice}"
+    )
+
+
+def _check_finite(stored: NDArray[Any]) -> None:
+    for what, bad in (("NaN", np.isnan), ("infinity", np.isinf)):
+        count = np.count_nonzero(bad(stored))
+        if count:
+            raise ValueError(
+                f"Input y contains {what} in {count} of its entries; labels must be 0 "
+                "or 1: drop these rows or decide their labels first."
+            )
+
+
+def _compact(values: Any) -> Any:
+    """The indicator in float64, sparse where that is much smaller."""
+    if sparse.issparse(values):
+        return values.astype(np.float64)
+    is_sparse = np.count_nonzero(values) <= _SPARSE * values.size
+    if values.size > _LARGE and is_sparse:
+        return sparse.csr_array(values).astype(np.float64)
+    return values.astype(np.float64)
+
+
+def _binarise(y: NDArray[Any]) -> Target:
+    """One column per class of a 1-D y; a single one where there are two classes."""
+    y = y.ravel()
+    if y.size == 0:
+        raise ValueError("y is empty: there must be at least one sample.")
+    if y.dtype.kind == "f":
+        _check_finite(y)
+    check_classification_targets(y)
+    binarizer = LabelBinarizer().fit(y)
+    classes = binarizer.classes_
+    if len(classes) < 2:
+        raise ValueError(
+            f"y holds only one class, {classes[0]!r}: a classifier needs at least two; "
+            "for a label that is always or never there pass y as a 0/1 column."
+        )
+    kind = type_of_target(y, input_name="y")
+    names = classes[1:] if len(classes) == 2 else classes
+    indicator = binarizer.transform(y).astype(np.float64)
+    return Target(indicator, np.asarray(names, dtype=object), kind, classes)

@@ -1,0 +1,6 @@
+"""Rows -> neighbours -> the Laplacian L that ties similar rows together."""
+
+from homi.graph.exact import Neighbours, nearest
+from homi.graph.laplacian import laplacian, neighbour_laplacian
+
+__all__ = ["Neighbours", "laplacian", "nearest", "neighbour_laplacian"]

@@ -1,0 +1,180 @@
+"""The s rows most correlated with each row, by exhaustive search.
+
+A row centred and scaled to unit length makes Pearson correlation an inner
+product. Candidates are found in float32; their correlations are in float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import faiss
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from homi.linalg import Array
+
+#: Rows of a block. A block of products stays in the cache with this size.
+_BLOCK = 1024
+
+#: Below this share of a row's length, its spread is rounding error.
+_FLAT = 1e-7
+
+
+class Neighbours(NamedTuple):
+    """For each of n rows, s other rows and the Pearson correlation with each."""
+
+    indices: NDArray[np.int64]
+    correlations: Array
+
+
+def nearest(
+    X: Any, n_neighbors: int, *, mean: Array | None = None, scale: Array | None = None
+) -> Neighbours:
+    """The ``n_neighbors`` rows most correlated with each row of ``(X - mean) / scale``.
+
+    A row is never its own neighbour, also where copies of it exist. A row without
+    variance has correlation 0 with all.
+    """
+    m = X.shape[1]
+    mean = np.zeros(m) if mean is None else mean
+    scale = np.ones(m) if scale is None else scale
+    search = _nearest_sparse if sparse.issparse(X) else _nearest_dense
+    return search(X, n_neighbors, mean, scale)
+
+
+def _blocks(n: int) -> Iterator[slice]:
+    return (slice(i, min(i + _BLOCK, n)) for i in range(0, n, _BLOCK))
+
+
+def _without_self(found: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Drop each row's own number, or the worst candidate where it is not among them."""
+    n, k = found.shape
+    is_self = found == np.arange(n)[:, None]
+    is_self[~is_self.any(axis=1), -1] = True
+    return found[~is_self].reshape(n, k - 1)
+
+
+def _nearest_dense(
+    X: NDArray[Any], n_neighbors: int, mean: Array, scale: Array
+) -> Neighbours:
+    unit = _unit_rows((X - mean) / scale)
+    single = unit.astype(np.float32)
+    _, found = faiss.knn(
+        single, single, n_neighbors + 1, metric=faiss.METRIC_INNER_PRODUCT
+    )
+    indices = _without_self(found)
+    correlations = np.empty(indices.shape)
+    for rows in _blocks(len(unit)):
+        correlations[rows] = np.einsum("ij,isj->is", unit[rows], unit[indices[rows]])
+    return Neighbours(indices, correlations)
+
+
+def _unit_rows(X: Array) -> Array:
+    """Rows less their mean, at length 1; rows without variance become 0. In place."""
+    length = np.linalg.norm(X, axis=1)
+    X -= X.mean(axis=1, keepdims=True)
+    X *= _inverse_spread(np.linalg.norm(X, axis=1), length)[:, None]
+    return X
+
+
+def _inverse_spread(spread: Array, length: Array) -> Array:
+    flat = spread <= _FLAT * length
+    return np.where(flat, 0.0, 1.0 / np.where(flat, 1.0, spread))
+
+
+def _nearest_sparse(X: Any, n_neighbors: int, mean: Array, scale: Array) -> Neighbours:
+    rows = _CentredRows.of(X, mean, scale)
+    found = _search_sparse(rows, n_neighbors + 1)
+    indices = _without_self(found)
+    return Neighbours(indices, rows.correlations(indices))
+
+
+class _CentredRows(NamedTuple):
+    """Sparse rows q_i and what centring would do to them.
+
+    The standardised, row-centred, unit-length row i is
+    ``(q_i - shift - row_mean_i 1) * inverse_i``; it is dense, so it is only ever
+    written out for a block.
+    """
+
+    q: sparse.csr_array
+    shift: Array
+    row_mean: Array
+    inverse: Array
+
+    @classmethod
+    def of(cls, X: Any, mean: Array, scale: Array) -> _CentredRows:
+        q = sparse.csr_array(X, dtype=np.float64, copy=True)
+        q.data /= scale[q.indices]
+        shift = mean / scale
+        row_mean = (q.sum(axis=1) - shift.sum()) / q.shape[1]
+        squares = (q * q).sum(axis=1) - 2 * (q @ shift) + shift @ shift
+        spread = np.sqrt(np.maximum(squares - q.shape[1] * row_mean**2, 0.0))
+        return cls(q, shift, row_mean, _inverse_spread(spread, np.sqrt(squares)))
+
+    def dense(self, rows: slice) -> Array:
+        """The centred unit rows of a block."""
+        block = self.q[rows].toarray()
+        block -= self.shift
+        block -= self.row_mean[rows, None]
+        block *= self.inverse[rows, None]
+        return block
+
+    def correlations(self, indices: NDArray[np.int64]) -> Array:
+        """Correlation of each row with the rows named beside it."""
+        m, along_shift = self.q.shape[1], self.q @ self.shift
+        constant = self.shift @ self.shift
+        out = np.empty(indices.shape)
+        for rank in range(indices.shape[1]):
+            other = indices[:, rank]
+            product = (self.q * self.q[other]).sum(axis=1)
+            product += constant - along_shift - along_shift[other]
+            product -= m * self.row_mean * self.row_mean[other]
+            out[:, rank] = product * self.inverse * self.inverse[other]
+        return out
+
+
+def _search_sparse(rows: _CentredRows, k: int) -> NDArray[np.int64]:
+    """The k best rows for each row: sparse queries against dense blocks of rows.
+
+    The other rows of the product are centred, so a query's own row mean drops
+    out and its shift is one more column: the mean correction.
+    """
+    n = rows.q.shape[0]
+    queries = sparse.hstack(
+        [rows.q * rows.inverse[:, None], sparse.csr_array(-rows.inverse[:, None])],
+        format="csr",
+        dtype=np.float32,
+    )
+    best = _Best(n, k)
+    for columns in _blocks(n):
+        block = rows.dense(columns)
+        against = np.vstack([block.T, block @ rows.shift]).astype(np.float32)
+        for part in _blocks(n):
+            best.add(queries[part] @ against, part.start, columns.start)
+    return best.indices()
+
+
+class _Best:
+    """FAISS's heaps: the k largest scores of each row, fed block by block."""
+
+    def __init__(self, n: int, k: int) -> None:
+        self._scores = np.empty((n, k), dtype=np.float32)
+        self._indices = np.empty((n, k), dtype=np.int64)
+        self._heaps: Any = faiss.float_minheap_array_t()
+        self._heaps.k, self._heaps.nh = k, n
+        self._heaps.val = faiss.swig_ptr(self._scores)
+        self._heaps.ids = faiss.swig_ptr(self._indices)
+        self._heaps.heapify()
+
+    def add(self, scores: NDArray[np.float32], first_row: int, first_id: int) -> None:
+        scores = np.ascontiguousarray(scores, dtype=np.float32)
+        n_rows, n_ids = scores.shape
+        self._heaps.addn(n_ids, faiss.swig_ptr(scores), first_id, first_row, n_rows)
+
+    def indices(self) -> NDArray[np.int64]:
+        self._heaps.reorder()
+        return self._indices

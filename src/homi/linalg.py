@@ -1,0 +1,89 @@
+"""Linear algebra that is factored once and used often; numpy and scipy only."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+_EPS = float(np.finfo(np.float64).eps)
+
+
+class Pencil(NamedTuple):
+    """Coordinates in which ``VᵀAV = I`` and ``VᵀHV = diag(mu)``, ``mu >= 0``.
+
+    V has one column for each direction that A measures, so it is square unless
+    A is singular.
+    """
+
+    mu: Array
+    V: Array
+
+
+def factor_pencil(A: Array, H: Array | None) -> Pencil:
+    """Diagonalise A (positive semi-definite) and H (the same, or None for 0) together.
+
+    Where A is singular, so is H in the same directions (a feature combination
+    that is constant over all rows is constant along every edge too). They are
+    left out, and solutions expressed in V are those of least norm.
+    """
+    triangle = _well_conditioned_cholesky(A)
+    if triangle is None:
+        return _factor_singular_pencil(A, H)
+    if H is None:
+        V = scipy.linalg.solve_triangular(
+            triangle, np.eye(len(A)), trans="T", lower=True, check_finite=False
+        )
+        return Pencil(np.zeros(len(A)), V)
+    mu, V = scipy.linalg.eigh(H, A, check_finite=False)
+    return Pencil(np.maximum(mu, 0.0), V)
+
+
+def _well_conditioned_cholesky(A: Array) -> Array | None:
+    """The lower factor of A, or None where A is singular to working precision."""
+    triangle, failed = scipy.linalg.lapack.dpotrf(A, lower=1)
+    pivots = np.diag(triangle) ** 2
+    if failed or pivots.min() <= 10 * len(A) * _EPS * pivots.max():
+        return None
+    return triangle
+
+
+def _factor_singular_pencil(A: Array, H: Array | None) -> Pencil:
+    values, vectors = positive_eigenpairs(A)
+    whiten = vectors / np.sqrt(values)
+    if H is None:
+        return Pencil(np.zeros(len(values)), whiten)
+    mu, rotation = scipy.linalg.eigh(whiten.T @ H @ whiten, check_finite=False)
+    return Pencil(np.maximum(mu, 0.0), whiten @ rotation)
+
+
+def positive_eigenpairs(A: Array) -> tuple[Array, Array]:
+    """Eigenvalues above the rounding level of A, ascending, and their vectors."""
+    values, vectors = scipy.linalg.eigh(A, check_finite=False)
+    keep = values > 10 * len(A) * _EPS * max(values[-1], 0.0)
+    return values[keep], vectors[:, keep]
+
+
+def solve_two_sided(pencil: Pencil, M: Array, R: Array) -> Array:
+    """Solve ``A X + H X M = R`` with the factored (A, H) and a symmetric ``M >= 0``."""
+    nu, Q = scipy.linalg.eigh(M, check_finite=False)
+    denominator = 1.0 + np.outer(pencil.mu, np.maximum(nu, 0.0))
+    return pencil.V @ ((pencil.V.T @ R @ Q) / denominator) @ Q.T
+
+
+def solve_psd(A: Array, R: Array) -> Array:
+    """Solve ``A X = R`` for a positive semi-definite A; least norm if singular."""
+    triangle = _well_conditioned_cholesky(A)
+    if triangle is not None:
+        return scipy.linalg.cho_solve((triangle, True), R, check_finite=False)
+    values, vectors = positive_eigenpairs(A)
+    return vectors @ ((vectors.T @ R) / values[:, None])
+
+
+def inner(A: NDArray[Any], B: NDArray[Any]) -> float:
+    """The inner product of two matrices, ``tr(AᵀB)``."""
+    return float(np.vdot(A, B))

@@ -1,0 +1,250 @@
+"""Moments: what n rows become. Additive over rows, and all that the solver sees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from homi.linalg import Array
+
+#: Bytes of a temporary block of rows or columns.
+_BLOCK_BYTES = 16 * 2**20
+
+#: Above this share of non-zeros, a block of sparse rows is multiplied faster dense.
+_THIN = 0.05
+
+_EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Means and centred second moments of features X and labels Y.
+
+    Centred moments keep all digits where a feature's mean is large beside its
+    spread; the raw ones (``G``, ``C``, ``YtY``, ``a``, ``b``) are derived.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    x_mean, y_mean : ndarray of shape (m,) and (l,)
+        Column means.
+    Sxx, Sxy, Syy : ndarray of shape (m, m), (m, l) and (l, l)
+        Sums over rows of ``(x - x_mean)(x - x_mean)ᵀ`` and so on.
+    H : ndarray of shape (m, m) or None
+        ``XᵀLX`` with the Laplacian L of a graph of the rows; None for no graph.
+        It does not depend on the mean, because ``L1 = 0``.
+    """
+
+    n: int
+    x_mean: Array
+    y_mean: Array
+    Sxx: Array
+    Sxy: Array
+    Syy: Array
+    H: Array | None = None
+
+    @classmethod
+    def from_rows(cls, X: Any, Y: Any) -> Moments:
+        """Moments of dense or sparse X (n, m) and Y (n, l), accumulated in float64."""
+        if X.shape[0] != Y.shape[0]:
+            raise ValueError(
+                f"X has {X.shape[0]} rows and Y has {Y.shape[0]}; "
+                "they must have one row per sample each."
+            )
+        if X.shape[0] == 0:
+            raise ValueError("no rows: moments need at least one row of X and Y.")
+        X, Y = _rows(X), _rows(Y)
+        n, x_mean, y_mean = X.shape[0], _column_means(X), _column_means(Y)
+        scatter = _sparse_scatter if _is_thin(X) else _dense_scatter
+        Sxx, Sxy = scatter(X, Y, x_mean, y_mean)
+        Syy = _subtract_outer(_product(Y, Y), n, y_mean, y_mean)
+        return cls(n, x_mean, y_mean, Sxx, Sxy, Syy)
+
+    @classmethod
+    def from_batches(cls, batches: Iterable[tuple[Any, Any]]) -> Moments:
+        """Moments of all rows of an iterable of (X, Y) batches, read once."""
+        total: Moments | None = None
+        for X, Y in batches:
+            part = cls.from_rows(X, Y)
+            total = part if total is None else total + part
+        if total is None:
+            raise ValueError("no batches: moments need at least one batch of rows.")
+        return total
+
+    def with_graph(self, X: Any, L: sparse.csr_array) -> Moments:
+        """The same moments with ``H = XᵀLX`` for the Laplacian L of X's rows."""
+        X = _rows(X)
+        H = _sparse_quadratic(X, L) if _is_thin(X) else self._quadratic(X, L)
+        H += H.T
+        H *= 0.5
+        return replace(self, H=H)
+
+    def _quadratic(self, X: Any, L: sparse.csr_array) -> Array:
+        X, H = _as_float(X), np.zeros_like(self.Sxx)
+        for rows in _blocks(*X.shape):
+            # Taking the mean off changes nothing in exact arithmetic; it keeps
+            # digits where the mean is large.
+            H += (_dense(X[rows]) - self.x_mean).T @ _dense(L[rows] @ X)
+        return H
+
+    def __add__(self, other: Moments) -> Moments:
+        """Moments of the rows of both; two graphs become one without edges between."""
+        if (self.H is None) != (other.H is None):
+            raise ValueError(
+                "one part has a graph and the other has none; "
+                "build both with a graph or both without."
+            )
+        n = self.n + other.n
+        weight = self.n * other.n / n
+        x_gap, y_gap = other.x_mean - self.x_mean, other.y_mean - self.y_mean
+        return Moments(
+            n,
+            self.x_mean + (other.n / n) * x_gap,
+            self.y_mean + (other.n / n) * y_gap,
+            self.Sxx + other.Sxx + weight * np.outer(x_gap, x_gap),
+            self.Sxy + other.Sxy + weight * np.outer(x_gap, y_gap),
+            self.Syy + other.Syy + weight * np.outer(y_gap, y_gap),
+            None if self.H is None or other.H is None else self.H + other.H,
+        )
+
+    def scale(self) -> Array:
+        """Standard deviation of each feature, 1 where it is constant."""
+        variance = np.maximum(np.diag(self.Sxx), 0.0) / self.n
+        constant = variance <= (10 * _EPS * self.x_mean) ** 2
+        return np.where(constant, 1.0, np.sqrt(np.where(constant, 1.0, variance)))
+
+    def standardized(self) -> Moments:
+        """Moments of the rows with every feature at mean 0 and variance 1."""
+        by = 1.0 / self.scale()
+        return replace(
+            self,
+            x_mean=np.zeros_like(self.x_mean),
+            Sxx=_scaled(self.Sxx, by),
+            Sxy=by[:, None] * self.Sxy,
+            H=None if self.H is None else _scaled(self.H, by),
+        )
+
+    @property
+    def G(self) -> Array:
+        """``XᵀX``."""
+        return self.Sxx + self.n * np.outer(self.x_mean, self.x_mean)
+
+    @property
+    def C(self) -> Array:
+        """``XᵀY``."""
+        return self.Sxy + self.n * np.outer(self.x_mean, self.y_mean)
+
+    @property
+    def YtY(self) -> Array:
+        """``YᵀY``."""
+        return self.Syy + self.n * np.outer(self.y_mean, self.y_mean)
+
+    @property
+    def a(self) -> Array:
+        """``Xᵀ1``."""
+        return self.n * self.x_mean
+
+    @property
+    def b(self) -> Array:
+        """``Yᵀ1``."""
+        return self.n * self.y_mean
+
+
+def _blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
+    """Slices of rows whose float64 copy fits a block."""
+    step = max(1, _BLOCK_BYTES // (8 * max(1, n_columns)))
+    return (slice(i, i + step) for i in range(0, n_rows, step))
+
+
+def _rows(A: Any) -> Any:
+    """Sparse input as a CSR array, which slices by rows; anything else as it is."""
+    return sparse.csr_array(A) if sparse.issparse(A) else np.asarray(A)
+
+
+def _is_thin(A: Any) -> bool:
+    return sparse.issparse(A) and A.nnz <= _THIN * A.shape[0] * A.shape[1]
+
+
+def _dense(A: Any) -> NDArray[Any]:
+    return A.toarray() if sparse.issparse(A) else A
+
+
+def _as_float(A: Any) -> Any:
+    return A.astype(np.float64, copy=False)
+
+
+def _column_means(A: Any) -> Array:
+    return np.asarray(A.sum(axis=0, dtype=np.float64)).ravel() / A.shape[0]
+
+
+def _scaled(S: Array, by: Array) -> Array:
+    """``diag(by) S diag(by)`` with one temporary."""
+    out = by[:, None] * S
+    out *= by
+    return out
+
+
+def _subtract_outer(S: Array, n: int, u: Array, v: Array) -> Array:
+    """``S - n u vᵀ`` in place and in blocks: S may be the largest array there is."""
+    for rows in _blocks(*S.shape):
+        S[rows] -= np.outer(n * u[rows], v)
+    return S
+
+
+def _dense_scatter(X: Any, Y: Any, x_mean: Array, y_mean: Array) -> tuple[Array, Array]:
+    Sxx, Sxy = np.zeros((X.shape[1],) * 2), np.zeros((X.shape[1], Y.shape[1]))
+    for rows in _blocks(*X.shape):
+        centred = _dense(X[rows]) - x_mean
+        Sxx += centred.T @ centred
+        # Centred on one side is enough, and leaves a sparse Y sparse.
+        Sxy += (_as_float(Y[rows]).T @ centred).T
+    return Sxx, Sxy
+
+
+def _sparse_scatter(
+    X: sparse.csr_array, Y: Any, x_mean: Array, y_mean: Array
+) -> tuple[Array, Array]:
+    n, Sxx = X.shape[0], _product(X, X)
+    rounding = 10 * _EPS * np.diag(Sxx)
+    Sxx = _subtract_outer(Sxx, n, x_mean, x_mean)
+    Sxy = _subtract_outer(_product(X, Y), n, x_mean, y_mean)
+    # A stored constant column leaves only rounding errors: call it constant.
+    constant = np.diag(Sxx) <= rounding
+    Sxx[constant], Sxx[:, constant], Sxy[constant] = 0.0, 0.0, 0.0
+    return Sxx, Sxy
+
+
+def _product(A: Any, B: Any) -> Array:
+    """``AᵀB`` as a dense array, a block at a time, for any mix of dense and sparse."""
+    if sparse.issparse(A) and sparse.issparse(B):
+        return _sparse_product(A, B)
+    out = np.zeros((A.shape[1], B.shape[1]))
+    for rows in _blocks(A.shape[0], max(A.shape[1], B.shape[1])):
+        left = _as_float(A[rows])
+        right = left if A is B else _as_float(B[rows])
+        out += left.T @ right
+    return out
+
+
+def _sparse_product(A: sparse.csr_array, B: sparse.csr_array) -> Array:
+    At, B_columns = _as_float(A).T.tocsr(), _as_float(B).tocsc()
+    out = np.empty((A.shape[1], B.shape[1]))
+    for columns in _blocks(B.shape[1], A.shape[1]):
+        out[:, columns] = (At @ B_columns[:, columns]).toarray()
+    return out
+
+
+def _sparse_quadratic(X: Any, L: sparse.csr_array) -> Array:
+    """``XᵀLX``, a block of columns at a time: LX is much denser than X."""
+    X_columns = sparse.csc_array(_as_float(X))
+    Xt = X_columns.T.tocsr()
+    out = np.empty((X.shape[1], X.shape[1]))
+    for columns in _blocks(X.shape[1], X.shape[1]):
+        out[:, columns] = (Xt @ (L @ X_columns[:, columns])).toarray()
+    return out
