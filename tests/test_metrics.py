@@ -14,7 +14,7 @@ from sklearn.datasets import make_multilabel_classification
 from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import GridSearchCV, cross_validate
 
-from homi import metrics
+from homi import metrics, pairs
 from homi.metrics import METRICS, PAPER_METRICS, evaluate, scorers
 
 # Row 0 has a tie between a positive and a negative, row 1 no label, row 2 all.
@@ -170,7 +170,7 @@ def test_macro_auc_equals_its_loop(problem, ties, undefined):
 @given(problems(), st.sampled_from([1, 3, 10]))
 def test_block_size_changes_nothing(problem, block_entries):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(metrics, "_BLOCK_ENTRIES", block_entries)
+        patch.setattr(pairs, "_BLOCK_ENTRIES", block_entries)
         blocked = [METRICS[n](*problem) for n in ("ranking_loss", "macro_auc")]
     whole = [METRICS[n](*problem) for n in ("ranking_loss", "macro_auc")]
     np.testing.assert_array_equal(blocked, whole)
@@ -190,7 +190,7 @@ def test_pairs_of_long_rows(density, n_labels):
 
 def test_more_entries_than_one_block():
     labels, scores = random_problem(4, (1500, 101), n_values=50)
-    assert labels.size > metrics._BLOCK_ENTRIES
+    assert labels.size > pairs._BLOCK_ENTRIES
     expected = sklearn.metrics.label_ranking_loss(labels, scores)
     assert metrics.ranking_loss(labels, scores) == pytest.approx(expected, rel=1e-12)
 

@@ -18,13 +18,13 @@ import scipy.sparse
 from numpy.typing import NDArray
 from sklearn.metrics import label_ranking_average_precision_score, make_scorer
 
+from homi.pairs import misordered_pairs, pair_counts
+
 MatrixLike: TypeAlias = Any  # array, nested list, data frame, scipy sparse
 Array: TypeAlias = NDArray[Any]
 Response: TypeAlias = Literal["predict", "decision_function"]
 
 PAPER_METRICS = ("hamming_loss", "ranking_loss", "one_error", "macro_auc")
-
-_BLOCK_ENTRIES = 2**17  # scores ranked at a time: 1 MB of them, near the cache
 
 
 def hamming_loss(Y_true: MatrixLike, Y_pred: MatrixLike) -> float:
@@ -59,7 +59,7 @@ def ranking_loss(Y_true: MatrixLike, scores: MatrixLike) -> float:
     0.25
     """
     Y, S = _check_scores(Y_true, scores)
-    return float(np.mean(_misordered_pairs(Y, S) / np.maximum(_pairs(Y), 1)))
+    return float(np.mean(misordered_pairs(Y, S) / np.maximum(pair_counts(Y), 1)))
 
 
 def one_error(Y_true: MatrixLike, scores: MatrixLike) -> float:
@@ -122,10 +122,10 @@ def macro_auc(
     _check_option("ties", ties, ("correct", "half"))
     _check_option("undefined", undefined, ("skip", "zero"))
     Y, S = (matrix.T for matrix in _check_scores(Y_true, scores))
-    pairs = _pairs(Y)
-    right = _misordered_pairs(~Y, S)  # the negatives that no positive is below
+    pairs = pair_counts(Y)
+    right = misordered_pairs(~Y, S)  # the negatives that no positive is below
     if ties == "half":
-        right = (right + pairs - _misordered_pairs(Y, S)) / 2
+        right = (right + pairs - misordered_pairs(Y, S)) / 2
     auc = right / np.maximum(pairs, 1)
     if undefined == "skip":
         auc = auc[pairs > 0]
@@ -301,50 +301,6 @@ def evaluate(
     outputs = {_LABELS: Y_pred, _SCORES: scores}
     metrics = [_lookup(name) for name in names]
     return {metric.name: metric(Y_true, outputs[metric.response]) for metric in metrics}
-
-
-def _pairs(Y: Array) -> Array:
-    """|P_i| |N_i| of each row i."""
-    positives = Y.sum(axis=1)
-    pairs: Array = positives * (Y.shape[1] - positives)
-    return pairs
-
-
-def _misordered_pairs(Y: Array, S: Array) -> Array:
-    """|{(j, k) in P_i x N_i : s_ij <= s_ik}| of each row i, block by block."""
-    step = max(1, _BLOCK_ENTRIES // Y.shape[1])
-    blocks = [slice(start, start + step) for start in range(0, len(Y), step)]
-    return np.concatenate([_misordered_in_block(Y[b], S[b]) for b in blocks])
-
-
-def _misordered_in_block(Y: Array, S: Array) -> Array:
-    """All pairs less those in order: look each positive up in sorted negatives."""
-    n_rows, n_columns = Y.shape
-    # s_ij <= s_ik is -s_ik <= -s_ij: a row swaps its classes to look up the fewer.
-    swap = (2 * Y.sum(axis=1) > n_columns)[:, np.newaxis]
-    Y = Y ^ swap
-    table = np.multiply(S, np.where(swap, -1.0, 1.0), order="C")
-    # Flat indices, for a mask costs more than the sort when half of it is true.
-    flat, positives = table.ravel(), np.flatnonzero(Y)
-    rows, values = positives // n_columns, flat[positives]
-    flat[positives] = np.inf  # what is left below infinity are the negatives
-    table.sort(axis=1)
-    below = np.bincount(rows, _count_below(table, rows, values), n_rows)
-    return _pairs(Y) - below
-
-
-def _count_below(table: Array, rows: Array, values: Array) -> Array:
-    """|{k : table[rows[m], k] < values[m]}| of each m; bisects all m at once."""
-    flat, width = table.ravel(), table.shape[1]
-    first = rows * width
-    at = first.copy()
-    while width > 1:
-        half = width // 2
-        at += half * (flat.take(at + (half - 1)) < values)
-        width -= half
-    at += flat.take(at) < values
-    count: Array = at - first
-    return count
 
 
 def _f1(Y_true: MatrixLike, Y_pred: MatrixLike, axis: int | None) -> Array:
