@@ -85,7 +85,9 @@ def _check_indicator(values: Any) -> Any:
 
 
 def _not_an_indicator(stored: NDArray[Any], advice: str) -> ValueError:
-    found = ", ".join(repr(value) for value in np.unique(stored.astype(str))[:4])
+    if stored.dtype.kind == "O":
+        stored = stored.astype(str)
+    found = ", ".join(repr(value) for value in np.unique(stored)[:4].tolist())
     return ValueError(
         f"Y must be an indicator matrix that holds only 0 and 1, got {found}{advice}"
     )
