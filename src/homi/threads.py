@@ -1,7 +1,8 @@
 """Thread counts for small matrices.
 
 BLAS threads cost more than they give below a few hundred rows: an eigenvalue
-problem of 174 × 174 can take thirty times as long with two threads as with one.
+problem of 174 × 174 can take thirty times as long with two threads as with one,
+and so can the sweeps where another program has work for the same cores.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-#: Matrices with fewer rows than this are worked on by one thread.
+#: Products that cost less than those of square matrices of this size get one thread.
 SMALL = 384
 
 
@@ -22,6 +23,6 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def for_size(size: int) -> AbstractContextManager[Any]:
-    """One thread inside the ``with`` block if matrices of this size are small."""
-    return _controller().limit(limits=1) if size < SMALL else nullcontext()
+def for_product(m: int, k: int, n: int) -> AbstractContextManager[Any]:
+    """One thread inside the ``with`` block if m × k by k × n products are small."""
+    return _controller().limit(limits=1) if m * k * n < SMALL**3 else nullcontext()

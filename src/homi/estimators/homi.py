@@ -112,8 +112,8 @@ class HOMI(CallbackSupportMixin, MultiLabelClassifier):
     >>> X, Y = make_multilabel_classification(200, n_classes=4, random_state=0)
     >>> model = HOMI().fit(X, Y)
     >>> model.predict(X[:2])
-    array([[1, 1, 0, 1],
-           [1, 1, 0, 0]])
+    array([[1, 0, 0, 0],
+           [0, 1, 0, 0]])
     >>> model.label_correlation_.shape
     (4, 4)
     """

@@ -16,9 +16,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.blas import daxpy, ddot
 
+from homi import threads
 from homi.linalg import Array, inner
 from homi.solver.alternate import has_converged
-from homi.solver.nouns import OnSweep, Params, Problem, Solution
+from homi.solver.nouns import OnSweep, Params, Problem, Solution, Terms
 from homi.solver.reduced import Point, ReducedProblem
 
 #: How many earlier steps are remembered; more were measured to save no sweeps.
@@ -49,26 +50,48 @@ def accelerate(
     memory: int = MEMORY,
 ) -> Solution:
     """Minimise the joint objective from ``params``; it never rises."""
-    reduced = ReducedProblem(problem)
-    point = reduced.evaluate(reduced.start(params.B))
-    history = []
-    pairs: deque[_Pair] = deque(maxlen=memory)
-    converged = False
-    while True:
-        history.append(point.terms)
-        stop = on_sweep is not None and on_sweep(
-            history[-1], partial(reduced.params, point)
+    m, q = problem.n_features, problem.n_labels
+    with threads.for_product(max(m, q), max(m, q), max(m, q)):
+        reduced = ReducedProblem(problem)
+        omega = reduced.start(params.B)
+    with threads.for_product(m, q, min(m, q)):
+        point, history, converged = _descend(
+            reduced, reduced.evaluate(omega), max_iter, tol, on_sweep, memory
         )
-        if stop or converged or len(history) == max_iter:
+    return Solution(reduced.params(point), history, converged)
+
+
+def _descend(
+    reduced: ReducedProblem,
+    point: Point,
+    max_iter: int,
+    tol: float,
+    on_sweep: OnSweep | None,
+    memory: int,
+) -> tuple[Point, list[Terms], bool]:
+    """Sweep until one gains too little, or nothing can be gained any more."""
+    pairs: deque[_Pair] = deque(maxlen=memory)
+    history, converged = [point.terms], False
+    while not _asks_to_stop(on_sweep, reduced, point):
+        if converged or len(history) == max_iter:
             break
-        nxt = _advance(reduced, point, pairs)
-        if nxt is None:
+        following = _advance(reduced, point, pairs)
+        if following is None:
             converged = True
             break
-        converged = has_converged(point.value, nxt.value, tol)
-        _remember(pairs, point, nxt)
-        point = nxt
-    return Solution(reduced.params(point), history, converged)
+        converged = has_converged(point.value, following.value, tol)
+        _remember(pairs, point, following)
+        point = following
+        history.append(point.terms)
+    return point, history, converged
+
+
+def _asks_to_stop(
+    on_sweep: OnSweep | None, reduced: ReducedProblem, point: Point
+) -> bool:
+    if on_sweep is None:
+        return False
+    return on_sweep(point.terms, partial(reduced.params, point))
 
 
 def _advance(

@@ -26,11 +26,12 @@ def solve(
     unless given; W is the first block solved for, so its start has no effect.
     """
     start = zero_params(problem) if start is None else start
-    with threads.for_size(max(problem.n_features, problem.n_labels)):
-        if sweep == "joint" and accelerate:
-            return accelerate_joint(
-                problem, start, max_iter=max_iter, tol=tol, on_sweep=on_sweep
-            )
+    if sweep == "joint" and accelerate:
+        return accelerate_joint(
+            problem, start, max_iter=max_iter, tol=tol, on_sweep=on_sweep
+        )
+    size = max(problem.n_features, problem.n_labels)
+    with threads.for_product(size, size, size):
         return alternate(
             problem,
             start,

@@ -1,0 +1,49 @@
+"""The demonstration, whole, as `make demo` runs it."""
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from homi import demo
+from homi.cli import app
+
+
+def test_the_command_shows_scores_pairs_and_a_picture(tmp_path):
+    output = tmp_path / "new" / "place"
+    result = CliRunner().invoke(app, ["demo", "--output", str(output), "--folds", "2"])
+    assert result.exit_code == 0, result.output
+    for text in ("fold 2/2", "Hamming loss", "BR (scikit-learn)", "Class", "→", "±"):
+        assert text in result.output
+    table = (output / "table.md").read_text(encoding="utf-8")
+    assert table.count("±") == 4 * len(demo.METHODS)
+    assert (output / "label_correlation.png").read_bytes()[:4] == b"\x89PNG"
+    assert {path.suffix for path in output.iterdir()} == {".md", ".png"}
+
+
+def test_help_teaches():
+    for arguments in ([], ["--help"], ["demo", "--help"]):
+        output = CliRunner().invoke(app, arguments).output
+        assert "demo" in output
+    assert "Example" in output
+
+
+def test_version():
+    import homi
+
+    assert CliRunner().invoke(app, ["--version"]).output.strip() == homi.__version__
+
+
+def test_strongest_pairs():
+    B = np.array([[9.0, 0.5, -0.2], [0.1, 9.0, -0.7], [0.0, 0.3, 9.0]])
+    up, down = demo.strongest_pairs(B, ["a", "b", "c"], n_pairs=2)
+    assert up == [demo.Pair("a", "b", 0.5), demo.Pair("c", "b", 0.3)]
+    assert down == [demo.Pair("b", "c", -0.7), demo.Pair("a", "c", -0.2)]
+
+
+def test_the_table_is_mean_and_standard_deviation():
+    scores = {name: [0.1, 0.3] for name in demo.PAPER_METRICS}
+    result = demo.Demo({"method": scores}, np.eye(2), ["a", "b"])
+    header, row = result.table()
+    assert header[1] == "Hamming loss ↓"
+    assert row == ["method"] + ["0.200 ± 0.141"] * 4
+    assert np.std([0.1, 0.3], ddof=1) == pytest.approx(0.141, abs=5e-4)
