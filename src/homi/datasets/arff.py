@@ -8,24 +8,16 @@ import lzma
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Any, TextIO
 
 import arff
 import defusedxml.ElementTree
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from homi.datasets.dataset import Dataset
+
 _OPENERS: dict[str, Any] = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
-
-
-class Dataset(NamedTuple):
-    """Rows X (dense, or CSR if the file is sparse), 0/1 labels Y, and names."""
-
-    X: Any
-    Y: NDArray[np.int8]
-    feature_names: list[str]
-    label_names: list[str]
 
 
 def read_arff(path: Path, labels: Path) -> Dataset:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from homi.datasets.arff import Dataset, read_arff
+from homi.datasets.arff import read_arff
+from homi.datasets.dataset import Dataset
 
 
 def load(name: str, directory: str | os.PathLike[str] | None = None) -> Dataset:
