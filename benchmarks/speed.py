@@ -17,6 +17,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -24,6 +25,7 @@ from timeit import timeit
 from typing import Any, NamedTuple
 
 import faiss
+import joblib
 import numpy as np
 import scipy.linalg
 import sklearn
@@ -47,17 +49,13 @@ BUDGET, QUICK, SAMPLE = 25.0, 1.0, 0.1
 
 NEIGHBOURS, PAPER_SWEEPS, MOST_SWEEPS = 10, 100, 1000
 
-REFERENCE_GOALS = {
-    "emotions": 100, "birds": 100, "CAL500": 50, "yeast": 200, "scene": 200
-}  # fmt: skip
+#: How many times faster a fit shall be, and the sweeps of the reference to time.
+REFERENCE = {"emotions": (100, 100), "birds": (100, 100), "CAL500": (50, 100)}
+REFERENCE |= {"yeast": (200, 5), "scene": (200, 5)}
 FLOOR_GOAL, PREDICT_GOAL = 2.0, 1.5
-
-#: Sweeps of the reference that are timed where a hundred would take long.
-FEWER_SWEEPS = {"yeast": 5, "scene": 5}
 
 Row = dict[str, Any]
 Calls = dict[str, Callable[[], Any]]
-
 
 #: Rows, features, labels; share of non-zeros of X (None: dense) and of Y.
 SHAPES = {
@@ -128,14 +126,16 @@ def prepare(given: Data) -> tuple[Any, Any, Any, Problem]:
 
 def race(calls: Calls, repeats: int) -> dict[str, float]:
     """Median seconds of each call, taken in turns so that noise meets all alike."""
-    first = {name: timeit(call, number=1) for name, call in calls.items()}
+    # Time of the processor: with one thread, that is the clock less what others use.
+    seconds = functools.partial(timeit, timer=time.process_time, number=1)
+    first = {name: seconds(call) for name, call in calls.items()}
     spent = sum(first.values())
     samples = {name: [] if spent < QUICK else [once] for name, once in first.items()}
     rounds = min(repeats, max(2, int(BUDGET / spent))) - (spent >= QUICK)
     for _ in range(rounds):
         for name, call in calls.items():
             loops = max(1, int(SAMPLE / first[name]))
-            samples[name] += [timeit(call, number=1) for _ in range(loops)]
+            samples[name] += [seconds(call) for _ in range(loops)]
     return {name: statistics.median(times) for name, times in samples.items()}
 
 
@@ -146,13 +146,12 @@ def mark(goal_met: bool) -> str:
 def reference_row(given: Data, repeats: int) -> Row:
     """Seconds of the paper's equations taken literally (graph and 100 sweeps) over
     those of a whole fit that ends as soon as it has the same objective; then the
-    sweeps to it: the paper's, plain joint ones, accelerated ones, and what
-    acceleration gains."""
-    Z, Y, L, problem = prepare(given)
+    sweeps to it, and plain joint sweeps over accelerated ones: the gain."""
+    (Z, Y, L, problem), (goal, timed) = prepare(given), REFERENCE[given.name]
     literal = reference.Given(Z, Y, L.toarray())  # one L for both, so one objective
     is_singular = np.linalg.matrix_rank(Z.T @ (L @ Z)) < Z.shape[1]
+    # The paper's inverse does not exist where XᵀLX is singular.
     reference.inv = np.linalg.pinv if is_singular else scipy.linalg.inv
-    timed = FEWER_SWEEPS.get(given.name, PAPER_SWEEPS)
     target = _paper_objective(problem, literal, timed) * (1 + 1e-9)
     fast, plain = (_sweeps_to(target, problem, way) for way in (True, False))
     model = HOMI(max_iter=fast or MOST_SWEEPS, tol=0)
@@ -161,7 +160,7 @@ def reference_row(given: Data, repeats: int) -> Row:
         "sweeps": lambda: _literal_sweeps(literal, timed),
         "ours": lambda: model.fit(given.X, given.Y),
     }
-    seconds, goal = race(calls, repeats), REFERENCE_GOALS[given.name]
+    seconds = race(calls, repeats)
     theirs = seconds["graph"] + seconds["sweeps"] * PAPER_SWEEPS / timed
     how = "whole" if timed == PAPER_SWEEPS else f"from {timed} sweeps"
     return given.about() | {
@@ -212,8 +211,7 @@ def floor_row(given: Data, repeats: int) -> Row:
     seconds = race(calls | fit | {"sweeps": lambda: solve(problem)}, repeats)
     floor, whole = sum(seconds[part] for part in calls), seconds["fit"]
     ended = "yes" if solution.converged else "no"
-    parts = {f"{part} s": seconds[part] for part in calls}
-    return given.about() | parts | {
+    return given.about() | {f"{part} s": seconds[part] for part in calls} | {
         "floor s": floor,
         "fit s": whole,
         "of it sweeps": f"{seconds['sweeps'] / whole:.0%}",
@@ -242,14 +240,13 @@ def memory_row(given: Data, repeats: int) -> Row:
     """Resident memory at its peak less that before the fit, in a fresh process. The
     goal is three times X and 300 MB. Linux only."""
     with tempfile.TemporaryDirectory() as folder:
-        if sparse.issparse(given.X):
-            sparse.save_npz(Path(folder, "X.npz"), given.X, compressed=False)
-        else:
-            np.save(Path(folder, "X.npy"), given.X)
-        np.save(Path(folder, "Y.npy"), given.Y)
-        command = [sys.executable, __file__, "--memory", folder]
+        file = os.path.join(folder, "rows")
+        joblib.dump((given.X, given.Y), file)
+        command = [sys.executable, __file__, "--memory", file]
         answer = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
-    size, extra = _megabytes(given.X), int(answer) / 1e6
+    X, extra = given.X, int(answer) / 1e6
+    parts = (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
+    size = sum(part.nbytes for part in parts) / 1e6
     return given.about() | {
         "X MB": size,
         "Y MB": given.Y.nbytes / 1e6,
@@ -259,17 +256,9 @@ def memory_row(given: Data, repeats: int) -> Row:
     }
 
 
-def _megabytes(X: Any) -> float:
-    parts = (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
-    return sum(part.nbytes for part in parts) / 1e6
-
-
-def memory_child(folder: Path) -> None:
+def memory_child(file: Path) -> None:
     """Fit what the parent has saved and print the bytes that it took at most."""
-    # Saved arrays are read straight to their place: loading leaves no peak behind.
-    thin = folder / "X.npz"
-    X = sparse.load_npz(thin) if thin.exists() else np.load(folder / "X.npy")
-    Y = np.load(folder / "Y.npy")
+    X, Y = joblib.load(file)  # arrays are read straight to their place: no peak
     HOMI().fit(*random_data(50, 5, 3, None, 0.3))
     gc.collect()
     with contextlib.suppress(OSError):  # asks Linux to forget the peak of the imports
@@ -285,13 +274,11 @@ def _resident(field: str) -> int:
 
 
 def predict_row(given: Data, repeats: int) -> Row:
-    """HOMI.predict(X) over X @ coef_.T, all rows at once; the overhead is what the
-    one takes more than the other."""
+    """HOMI.predict(X) over X @ coef_.T, for all rows, and how much more it takes."""
     # What the weights are makes no difference here: the quickest fit will do.
     model, X = HOMI(gamma=0, max_iter=1).fit(given.X, given.Y), given.X
     calls = {"product": lambda: X @ model.coef_.T, "predict": lambda: model.predict(X)}
-    seconds = race(calls, repeats)
-    product, predict = (1e6 * seconds[name] for name in calls)
+    product, predict = (1e6 * seconds for seconds in race(calls, repeats).values())
     return given.about() | {
         "product µs": product,
         "predict µs": predict,
@@ -314,7 +301,7 @@ TABLES: dict[str, tuple[str, Callable[[Data, int], Row]]] = {
 def measure(kind: str, names: Sequence[str], repeats: int) -> list[Row]:
     """The rows of a table, for those of the data sets that it is about."""
     if kind == "reference":
-        names = [name for name in names if name in REFERENCE_GOALS]
+        names = [name for name in names if name in REFERENCE]
     if kind == "memory" and not Path("/proc/self/status").exists():
         names = []
     rows = []
@@ -348,22 +335,14 @@ def head() -> str:
     modules = (homi, np, scipy, sklearn, faiss)
     versions = ", ".join(f"{each.__name__} {each.__version__}" for each in modules)
     pools = threadpool_info()
-    libraries = sorted({f"{p['prefix']} {p['version'] or ''}".strip() for p in pools})
+    blas = {f"{p['version']} for {p['architecture']}" for p in pools if p["version"]}
     return (
         f"# Speed\n\n- python {platform.python_version()}, {versions}\n"
-        f"- {_processor()}, {os.cpu_count()} cores, of which "
-        f"{max(p['num_threads'] for p in pools)} used ({', '.join(libraries)})\n"
-        "- medians of repeats taken in turns; random data has the shape and the "
-        "densities of the data set that it stands for\n"
+        f"- {platform.processor() or platform.machine()}, {os.cpu_count()} cores, "
+        f"{max(p['num_threads'] for p in pools)} used; BLAS {', '.join(sorted(blas))}\n"
+        "- seconds of processor time: medians of repeats taken in turns\n"
+        "- random data has the shape and the densities of what it stands for\n"
     )
-
-
-def _processor() -> str:
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    return platform.processor() or platform.machine()
 
 
 EPILOG = """\
@@ -373,22 +352,20 @@ not there is replaced by random data of its shape, and the table says so.
 examples:
   speed.py                                everything, some minutes
   speed.py --tables predict --repeats 20  one table, with more care
-  speed.py --datasets emotions yeast      two small data sets
-  speed.py --output build/speed.md        keep the tables as Markdown
+  speed.py --datasets birds --output a.md one data set, kept as Markdown
 """
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    style = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(None, None, __doc__, EPILOG, formatter_class=style)
+    parser = argparse.ArgumentParser(description=__doc__, epilog=EPILOG)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     option = functools.partial(parser.add_argument, metavar="NAME")
     for name, known in {"datasets": SHAPES, "tables": TABLES}.items():
         text = f"some of {', '.join(known)} (default: all)"
         option(f"--{name}", nargs="+", choices=known, default=list(known), help=text)
     text = "repeats of a measurement, fewer where it takes long (default: 5)"
     option("--repeats", type=int, default=5, metavar="N", help=text)
-    text = "also write the tables to this file"
-    option("--output", type=Path, metavar="FILE", help=text)
+    option("--output", type=Path, metavar="FILE", help="also write the tables there")
     option("--memory", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.repeats < 1:

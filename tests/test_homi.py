@@ -105,7 +105,8 @@ def test_Y_of_every_kind_gives_one_model(rows, kind):
     X, Y = rows
     model = HOMI().fit(X, Y_KINDS[kind](Y))
     np.testing.assert_allclose(model.coef_, HOMI().fit(X, Y).coef_)
-    assert model.predict(X).dtype == int
+    expected = np.int8 if kind == "int8" else int
+    assert model.predict(X).dtype == expected
 
 
 def test_a_large_sparse_Y_given_dense_is_the_same(monkeypatch):
@@ -416,6 +417,27 @@ def test_prediction_needs_a_fit_and_clean_rows(rows):
     for method in ("predict", "decision_function", "predict_proba"):
         with pytest.raises(ValueError, match="Input X contains NaN"):
             getattr(model, method)(X)
+
+
+@pytest.mark.parametrize("n_labels", [1, 3, 12])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_no_bad_value_slips_through_the_short_way(value, n_labels):
+    """Also where every weight of its feature is zero."""
+    X, Y = random_rows(0, n=60, m=7, q=n_labels)
+    model = HOMI().fit(X, Y)
+    model.coef_[:, 2] = 0.0
+    X[3, 2] = value
+    with pytest.raises(ValueError, match="Input X contains"):
+        model.predict(X)
+
+
+def test_both_ways_to_predict_agree(rows):
+    X, Y = rows
+    model = HOMI().fit(X, Y)
+    huge = 1e300 * X  # the product is infinite, the rows are not
+    for kind in (np.array, np.asfortranarray, sparse.csr_array):
+        np.testing.assert_array_equal(model.predict(kind(X)), model.predict(X.tolist()))
+    assert model.predict(huge).shape == Y.shape
 
 
 def test_too_many_neighbours_are_capped_with_a_warning():

@@ -46,10 +46,12 @@ def factor_pencil(A: Array, H: Array | None) -> Pencil:
 def _well_conditioned_cholesky(A: Array) -> Array | None:
     """The lower factor of A, or None where A is singular to working precision."""
     triangle, failed = scipy.linalg.lapack.dpotrf(A, lower=1)
-    pivots = np.diag(triangle) ** 2
-    if failed or pivots.min() <= 10 * len(A) * _EPS * pivots.max():
+    if failed:
         return None
-    return triangle
+    # Pivots do not tell: a singular matrix need not have a small one.
+    norm = np.abs(A).sum(axis=0).max()
+    reciprocal, _ = scipy.linalg.lapack.dpocon(triangle, norm, uplo="L")
+    return triangle if reciprocal > 10 * len(A) * _EPS else None
 
 
 def _factor_singular_pencil(A: Array, H: Array | None) -> Pencil:

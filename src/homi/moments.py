@@ -77,21 +77,24 @@ class Moments:
             raise ValueError("no batches: moments need at least one batch of rows.")
         return total
 
-    def with_graph(self, X: Any, L: sparse.csr_array) -> Moments:
-        """The same moments with ``H = XᵀLX`` for the Laplacian L of X's rows."""
-        X = _rows(X)
-        H = _sparse_quadratic(X, L) if _is_thin(X) else self._quadratic(X, L)
-        H += H.T
-        H *= 0.5
-        return replace(self, H=H)
+    def with_graph(
+        self, X: Any, L: sparse.csr_array, *, scale: Array | None = None
+    ) -> Moments:
+        """The same moments with ``H = XᵀLX`` for the Laplacian L of X's rows.
 
-    def _quadratic(self, X: Any, L: sparse.csr_array) -> Array:
-        X, H = _as_float(X), np.zeros_like(self.Sxx)
-        for rows in _blocks(*X.shape):
-            # Taking the mean off changes nothing in exact arithmetic; it keeps
-            # digits where the mean is large.
-            H += (_dense(X[rows]) - self.x_mean).T @ _dense(L[rows] @ X)
-        return H
+        X are the rows as they were given, also where these moments have been
+        standardised since; then ``scale`` is what their features were divided by.
+        """
+        if X.shape[0] != self.n or L.shape != (self.n, self.n):
+            raise ValueError(
+                f"these are moments of {self.n} rows, got {X.shape[0]} rows of X and "
+                f"L of shape {L.shape}; pass the rows they were made from."
+            )
+        X = _rows(X)
+        mean = _column_means(X)
+        H = (_sparse_quadratic if _is_thin(X) else _dense_quadratic)(X, L, mean)
+        _make_symmetric(H)
+        return replace(self, H=H if scale is None else _scale(H, 1.0 / scale))
 
     def __add__(self, other: Moments) -> Moments:
         """Moments of the rows of both; two graphs become one without edges between."""
@@ -99,6 +102,12 @@ class Moments:
             raise ValueError(
                 "one part has a graph and the other has none; "
                 "build both with a graph or both without."
+            )
+        if self.Sxy.shape != other.Sxy.shape:
+            raise ValueError(
+                "one part has (features, labels) = "
+                f"{self.Sxy.shape} and the other {other.Sxy.shape}; "
+                "only rows with the same columns can be added."
             )
         n = self.n + other.n
         weight = self.n * other.n / n
@@ -125,9 +134,9 @@ class Moments:
         return replace(
             self,
             x_mean=np.zeros_like(self.x_mean),
-            Sxx=_scaled(self.Sxx, by),
+            Sxx=_scale(self.Sxx.copy(), by),
             Sxy=by[:, None] * self.Sxy,
-            H=None if self.H is None else _scaled(self.H, by),
+            H=None if self.H is None else _scale(self.H.copy(), by),
         )
 
     @property
@@ -164,7 +173,13 @@ def _blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
 
 def _rows(A: Any) -> Any:
     """Sparse input as a CSR array, which slices by rows; anything else as it is."""
-    return sparse.csr_array(A) if sparse.issparse(A) else np.asarray(A)
+    if not sparse.issparse(A):
+        return np.asarray(A)
+    A = sparse.csr_array(A)
+    if not A.has_canonical_format:
+        A = A.copy()
+        A.sum_duplicates()
+    return A
 
 
 def _is_thin(A: Any) -> bool:
@@ -180,14 +195,35 @@ def _as_float(A: Any) -> Any:
 
 
 def _column_means(A: Any) -> Array:
-    return np.asarray(A.sum(axis=0, dtype=np.float64)).ravel() / A.shape[0]
+    """Means in two passes: the second gives a constant column its value exactly."""
+    means = _column_sums(A, np.zeros(A.shape[1])) / A.shape[0]
+    return means + _column_sums(A, means) / A.shape[0]
 
 
-def _scaled(S: Array, by: Array) -> Array:
-    """``diag(by) S diag(by)`` with one temporary."""
-    out = by[:, None] * S
-    out *= by
-    return out
+def _column_sums(A: Any, shift: Array) -> Array:
+    """Column sums of ``A - shift`` in float64 (scipy sums float32 in float32)."""
+    if not sparse.issparse(A):
+        parts = ((A[rows] - shift).sum(axis=0) for rows in _blocks(*A.shape))
+        return np.sum(list(parts), axis=0)
+    m = A.shape[1]
+    stored = np.bincount(A.indices, minlength=m)
+    sums = np.bincount(A.indices, A.data - shift[A.indices], minlength=m)
+    return sums - (A.shape[0] - stored) * shift
+
+
+def _scale(S: Array, by: Array) -> Array:
+    """``diag(by) S diag(by)``, in place."""
+    S *= by[:, None]
+    S *= by
+    return S
+
+
+def _make_symmetric(S: Array) -> None:
+    """``(S + Sᵀ) / 2``, in place and in blocks."""
+    for rows in _blocks(*S.shape):
+        rest = slice(rows.start, None)
+        mean = (S[rows, rest] + S[rest, rows].T) / 2
+        S[rows, rest], S[rest, rows] = mean, mean.T
 
 
 def _subtract_outer(S: Array, n: int, u: Array, v: Array) -> Array:
@@ -210,14 +246,24 @@ def _dense_scatter(X: Any, Y: Any, x_mean: Array, y_mean: Array) -> tuple[Array,
 def _sparse_scatter(
     X: sparse.csr_array, Y: Any, x_mean: Array, y_mean: Array
 ) -> tuple[Array, Array]:
-    n, Sxx = X.shape[0], _product(X, X)
-    rounding = 10 * _EPS * np.diag(Sxx)
-    Sxx = _subtract_outer(Sxx, n, x_mean, x_mean)
+    X = _without_full_means(X, x_mean)
+    n, x_mean = X.shape[0], _column_means(X)
+    Sxx = _subtract_outer(_product(X, X), n, x_mean, x_mean)
     Sxy = _subtract_outer(_product(X, Y), n, x_mean, y_mean)
-    # A stored constant column leaves only rounding errors: call it constant.
-    constant = np.diag(Sxx) <= rounding
-    Sxx[constant], Sxx[:, constant], Sxy[constant] = 0.0, 0.0, 0.0
     return Sxx, Sxy
+
+
+def _without_full_means(X: sparse.csr_array, x_mean: Array) -> sparse.csr_array:
+    """X with the mean taken off those columns that are stored in every row.
+
+    No centred moment changes, nothing becomes denser, and such columns keep their
+    digits beside a large mean. In the others zeros keep the mean small.
+    """
+    full = np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]
+    if not full.any():
+        return X
+    data = X.data - np.where(full, x_mean, 0.0)[X.indices]
+    return sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)
 
 
 def _product(A: Any, B: Any) -> Array:
@@ -240,9 +286,19 @@ def _sparse_product(A: sparse.csr_array, B: sparse.csr_array) -> Array:
     return out
 
 
-def _sparse_quadratic(X: Any, L: sparse.csr_array) -> Array:
+def _dense_quadratic(X: Any, L: sparse.csr_array, mean: Array) -> Array:
+    """``XᵀLX``, a block of rows at a time."""
+    X, H = _as_float(X), np.zeros((X.shape[1],) * 2)
+    for rows in _blocks(*X.shape):
+        # Taking the mean off changes nothing in exact arithmetic; it keeps digits
+        # where the mean is large.
+        H += (_dense(X[rows]) - mean).T @ _dense(L[rows] @ X)
+    return H
+
+
+def _sparse_quadratic(X: sparse.csr_array, L: sparse.csr_array, mean: Array) -> Array:
     """``XᵀLX``, a block of columns at a time: LX is much denser than X."""
-    X_columns = sparse.csc_array(_as_float(X))
+    X_columns = sparse.csc_array(_as_float(_without_full_means(X, mean)))
     Xt = X_columns.T.tocsr()
     out = np.empty((X.shape[1], X.shape[1]))
     for columns in _blocks(X.shape[1], X.shape[1]):

@@ -38,7 +38,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
         check_consistent_length(X, target.indicator)
         self.classes_ = target.classes
         self.label_names_ = target.names
-        self._target_kind = target.kind
+        self._target = target.encoding
         return X, target
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
@@ -58,7 +58,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
             classifier was fitted on a 1-D y of two classes
         """
         scores = self._checked_scores(X)
-        return scores.ravel() if self._target_kind == "binary" else scores
+        return scores.ravel() if self._target.kind == "binary" else scores
 
     def predict(self, X):
         """Predict the labels of each row.
@@ -74,11 +74,15 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
             classes if the classifier was fitted on a 1-D y
         """
         scores = self._checked_scores(X)
-        if self._target_kind == "multilabel-indicator":
-            return (scores > 0).astype(int)
-        if self._target_kind == "binary":
+        if self._target.kind == "multilabel-indicator":
+            return self._as_labels(scores > 0)
+        if self._target.kind == "binary":
             return self.classes_[(scores.ravel() > 0).astype(int)]
         return self.classes_[scores.argmax(axis=1)]
+
+    def _as_labels(self, positive: NDArray[np.bool_]) -> NDArray[Any]:
+        """Indicators in the integer type that the labels came in."""
+        return positive.view(np.int8).astype(self._target.dtype, copy=False)
 
     def predict_proba(self, X):
         """Probability of each label: the score itself, bent at 0 and 1 to stay inside.
@@ -96,15 +100,18 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
             n_classes) with rows that sum to 1 if fitted on a 1-D y
         """
         inside = _bend(self._checked_scores(X) + 0.5)
-        if self._target_kind == "binary":
+        if self._target.kind == "binary":
             return np.hstack([1.0 - inside, inside])
-        if self._target_kind == "multiclass":
+        if self._target.kind == "multiclass":
             inside /= inside.sum(axis=1, keepdims=True)
         return inside
 
     def _checked_scores(self, X: Any) -> NDArray[np.float64]:
+        return self._scores(self._checked_rows(X))
+
+    def _checked_rows(self, X: Any) -> Any:
         check_is_fitted(self)
-        return self._scores(validate_data(self, X, reset=False, **_ROWS))
+        return validate_data(self, X, reset=False, **_ROWS)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -112,6 +119,58 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
         tags.target_tags.multi_output = True
         tags.classifier_tags.multi_label = True
         return tags
+
+
+class LinearMultiLabelClassifier(MultiLabelClassifier):
+    """Scores that are linear in the features, by ``coef_`` and ``intercept_``."""
+
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        scores = X @ self.coef_.T
+        scores += self.intercept_
+        return scores
+
+    def predict(self, X):
+        target = getattr(self, "_target", None)
+        if target is None or target.kind != "multilabel-indicator":
+            return super().predict(X)
+        # One pass over the product instead of one to add and one to compare.
+        return self._as_labels(self._checked_product(X) > -self.intercept_)
+
+    predict.__doc__ = MultiLabelClassifier.predict.__doc__
+
+    def _checked_product(self, X: Any) -> NDArray[np.float64]:
+        if self._is_plain(X):
+            product = _quiet_product(X, self.coef_.T)
+            if _is_finite(_smaller(X, product)):
+                return product
+        return self._checked_rows(X) @ self.coef_.T
+
+    def _is_plain(self, X: Any) -> bool:
+        """Whether X has nothing to check but its values: an array such as fit saw."""
+        return (
+            type(X) is np.ndarray
+            and X.dtype == np.float64
+            and X.ndim == 2
+            and len(X) > 0
+            and X.shape[1] == getattr(self, "n_features_in_", None)
+            and not hasattr(self, "feature_names_in_")
+            and hasattr(self, "coef_")
+        )
+
+
+def _quiet_product(X: NDArray[Any], C: NDArray[Any]) -> NDArray[Any]:
+    with np.errstate(invalid="ignore", over="ignore"):
+        return X @ C
+
+
+def _smaller(X: NDArray[Any], product: NDArray[Any]) -> NDArray[Any]:
+    """Either will do: NaN or infinity in a row of X is in its product as well."""
+    return X if X.size < product.size else product
+
+
+def _is_finite(A: NDArray[Any]) -> bool:
+    with np.errstate(invalid="ignore", over="ignore"):
+        return bool(np.isfinite(A.sum()))
 
 
 _ROWS = {"accept_sparse": ("csr", "csc"), "dtype": (np.float64, np.float32)}

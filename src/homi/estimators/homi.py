@@ -7,19 +7,18 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from homi.estimators._compat import Interval, StrOptions, fit_context
-from homi.estimators.base import MultiLabelClassifier
+from homi.estimators.base import LinearMultiLabelClassifier
 from homi.graph import neighbour_laplacian
 from homi.moments import Moments
 from homi.solver import Params, Problem, Solution, random_params, solve, total
 
 
-class HOMI(CallbackSupportMixin, MultiLabelClassifier):
+class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
     r"""Multi-label classifier that learns how labels depend on each other.
 
     A linear model of the labels from the features, (W, z), and one of the labels
@@ -206,11 +205,11 @@ class HOMI(CallbackSupportMixin, MultiLabelClassifier):
         return np.zeros_like(moments.x_mean), np.ones_like(moments.x_mean)
 
     def _problem(self, X: Any, moments: Moments, mean: Any, scale: Any) -> Problem:
-        if self.gamma > 0:
-            L = neighbour_laplacian(X, self.n_neighbors, mean=mean, scale=scale)
-            moments = moments.with_graph(X, L)
         if self.standardize:
             moments = moments.standardized()
+        if self.gamma > 0:
+            L = neighbour_laplacian(X, self.n_neighbors, mean=mean, scale=scale)
+            moments = moments.with_graph(X, L, scale=scale)
         return Problem(moments, self.lam, self.beta, self.gamma)
 
     def _store(self, solution: Solution, mean: Any, scale: Any) -> None:
@@ -227,11 +226,6 @@ class HOMI(CallbackSupportMixin, MultiLabelClassifier):
                 ConvergenceWarning,
                 stacklevel=5,
             )
-
-    def _scores(self, X: Any) -> NDArray[np.float64]:
-        scores = X @ self.coef_.T
-        scores += self.intercept_
-        return scores
 
 
 def _attributes(params: Params, mean: Any, scale: Any) -> dict[str, Any]:

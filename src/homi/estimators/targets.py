@@ -16,17 +16,26 @@ _LARGE, _SPARSE = 1_000_000, 0.1
 
 
 @dataclass(frozen=True)
-class Target:
-    """A checked target: the indicator matrix and what is needed to undo it.
+class Encoding:
+    """How a target was given, so that predictions can be given back alike.
 
     ``kind`` is ``"multilabel-indicator"``, ``"binary"`` or ``"multiclass"``; the last
     two come from a 1-D y, which has one column per class (one in all if binary).
+    ``dtype`` is the integer type of predicted indicators.
     """
+
+    kind: str
+    dtype: np.dtype[Any]
+
+
+@dataclass(frozen=True)
+class Target:
+    """A checked target: the indicator matrix and what is needed to undo it."""
 
     indicator: Any
     names: NDArray[Any]
-    kind: str
     classes: NDArray[Any]
+    encoding: Encoding
 
 
 def check_target(Y: Any) -> Target:
@@ -52,7 +61,10 @@ def check_target(Y: Any) -> Target:
     # scikit-learn's convention for indicators. Never fewer than two: its scorers take
     # the last class for the positive one and turn scores round where that is the first.
     classes = np.arange(max(2, len(names)))
-    return Target(indicator, names, "multilabel-indicator", classes)
+    # Integers come back in their own type, anything else as plain integers.
+    dtype = values.dtype if values.dtype.kind in "iu" else np.dtype(int)
+    encoding = Encoding("multilabel-indicator", dtype)
+    return Target(indicator, names, classes, encoding)
 
 
 def _is_column_of_classes(values: Any) -> bool:
@@ -131,4 +143,5 @@ def _binarise(y: NDArray[Any]) -> Target:
     kind = type_of_target(y, input_name="y")
     names = classes[1:] if len(classes) == 2 else classes
     indicator = binarizer.transform(y).astype(np.float64)
-    return Target(indicator, np.asarray(names, dtype=object), kind, classes)
+    names = np.asarray(names, dtype=object)
+    return Target(indicator, names, classes, Encoding(kind, np.dtype(int)))

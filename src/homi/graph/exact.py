@@ -19,6 +19,9 @@ from homi.linalg import Array
 #: Rows of a block. A block of products stays in the cache with this size.
 _BLOCK = 1024
 
+#: Numbers in a block of neighbours: 16 MB of them.
+_BLOCK_ENTRIES = 2**21
+
 #: Below this share of a row's length, its spread is rounding error.
 _FLAT = 1e-7
 
@@ -38,15 +41,21 @@ def nearest(
     A row is never its own neighbour, also where copies of it exist. A row without
     variance has correlation 0 with all.
     """
-    m = X.shape[1]
+    n, m = X.shape
+    if not 1 <= n_neighbors < n:
+        raise ValueError(
+            f"n_neighbors must be between 1 and {n - 1} for {n} rows, got "
+            f"{n_neighbors}."
+        )
     mean = np.zeros(m) if mean is None else mean
     scale = np.ones(m) if scale is None else scale
     search = _nearest_sparse if sparse.issparse(X) else _nearest_dense
     return search(X, n_neighbors, mean, scale)
 
 
-def _blocks(n: int) -> Iterator[slice]:
-    return (slice(i, min(i + _BLOCK, n)) for i in range(0, n, _BLOCK))
+def _blocks(n: int, step: int | None = None) -> Iterator[slice]:
+    step = step or _BLOCK
+    return (slice(i, min(i + step, n)) for i in range(0, n, step))
 
 
 def _without_self(found: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -67,7 +76,8 @@ def _nearest_dense(
     )
     indices = _without_self(found)
     correlations = np.empty(indices.shape)
-    for rows in _blocks(len(unit)):
+    step = max(1, _BLOCK_ENTRIES // (indices.shape[1] * unit.shape[1]))
+    for rows in _blocks(len(unit), step):
         correlations[rows] = np.einsum("ij,isj->is", unit[rows], unit[indices[rows]])
     return Neighbours(indices, correlations)
 
@@ -108,12 +118,19 @@ class _CentredRows(NamedTuple):
     @classmethod
     def of(cls, X: Any, mean: Array, scale: Array) -> _CentredRows:
         q = sparse.csr_array(X, dtype=np.float64, copy=True)
+        q.sum_duplicates()
         q.data /= scale[q.indices]
         shift = mean / scale
+        # Columns that are stored in every row can be centred and stay as sparse.
+        full = np.bincount(q.indices, minlength=q.shape[1]) == q.shape[0]
+        q.data -= np.where(full, shift, 0.0)[q.indices]
+        shift = np.where(full, 0.0, shift)
         row_mean = (q.sum(axis=1) - shift.sum()) / q.shape[1]
-        squares = (q * q).sum(axis=1) - 2 * (q @ shift) + shift @ shift
-        spread = np.sqrt(np.maximum(squares - q.shape[1] * row_mean**2, 0.0))
-        return cls(q, shift, row_mean, _inverse_spread(spread, np.sqrt(squares)))
+        squares = (q * q).sum(axis=1) + shift @ shift
+        spread = squares - 2 * (q @ shift) - q.shape[1] * row_mean**2
+        # Rounding is a share of what was added up, not of the little that is left.
+        inverse = _inverse_spread(np.sqrt(np.maximum(spread, 0.0)), np.sqrt(squares))
+        return cls(q, shift, row_mean, inverse)
 
     def dense(self, rows: slice) -> Array:
         """The centred unit rows of a block."""

@@ -15,18 +15,18 @@ from homi.linalg import Array
 def laplacian(neighbours: Neighbours) -> sparse.csr_array:
     """``L = D - S`` with S the clipped correlations, symmetrised before degrees.
 
-    The paper prints the other order (Laplacian first, then its symmetric part),
-    which is neither positive semi-definite nor zero on constants.
+    Each neighbour j of row i adds half its weight to both sides of the edge. The
+    paper prints the other order (Laplacian first, then its symmetric part), which
+    is neither positive semi-definite nor zero on constants.
     """
     n, s = neighbours.indices.shape
-    weights = np.maximum(neighbours.correlations, 0.0)
-    directed = sparse.csr_array(
-        (weights.ravel(), neighbours.indices.ravel(), np.arange(0, n * s + 1, s)),
-        shape=(n, n),
-    )
-    S = (directed + directed.T) / 2
-    L = sparse.diags_array(S.sum(axis=1)) - S
-    return sparse.csr_array(L)
+    half = np.maximum(neighbours.correlations, 0.0).ravel() / 2
+    row = np.arange(n)
+    i, j = np.repeat(row, s), neighbours.indices.ravel()
+    degrees = np.bincount(i, half, n) + np.bincount(j, half, n)
+    values = np.concatenate([-half, -half, degrees])
+    places = np.concatenate([i, j, row]), np.concatenate([j, i, row])
+    return sparse.coo_array((values, places), shape=(n, n)).tocsr()
 
 
 def neighbour_laplacian(
