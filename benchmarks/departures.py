@@ -193,7 +193,8 @@ def section(name):
     print(name, file=sys.stderr)
     X, Y, *_ = load(name)
     X = X.toarray() if sparse.issparse(X) else X
-    header = "variant|Hamming loss|ranking loss|one-error|macro-AUC|sweeps".split("|")
+    metrics = ["Hamming loss", "ranking loss", "one-error", "macro-AUC"]
+    header = ["variant", *metrics, "sweeps"]
     lines = ["", f"## {name}", "", f"| {' | '.join(header)} |", "|" + " --- |" * 6]
     lines += ["| " + " | ".join(row) + " |" for row in rows(X, Y)]
     return [*lines, "", graph_facts(X), "", sweep_counts(X, Y)]
