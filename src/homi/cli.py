@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
@@ -88,16 +89,18 @@ def _run_with_progress(console: Console, folds: int, seed: int) -> demonstration
 
 def _print(console: Console, result: demonstration.Demo, folds: int) -> None:
     header, *rows = result.table()
-    table = Table(*header, title=f"yeast, {folds}-fold cross-validation, mean ± std")
+    title = f"yeast, {folds}-fold cross-validation, mean ± std"
+    table = Table(*header, title=title, box=SIMPLE_HEAD)
     for row in rows:
         table.add_row(*row)
     console.print(table)
     console.print(
-        "s: number of neighbours; the paper names 10 for yeast, its figures come out "
-        "with 2.\nBR: binary relevance, one logistic regression per label.\n"
+        "s: number of neighbours. The paper names 10; its figures come out with 2.\n"
+        "BR: binary relevance, scikit-learn's logistic regression for each label.\n"
     )
     positive, negative = demonstration.strongest_pairs(result.B, result.label_names)
-    pairs = Table("raises", "by", "lowers", "by", title="Strongest pairs of B (s = 2)")
+    title = "Strongest pairs of B (s = 2)"
+    pairs = Table("raises", "by", "lowers", "by", title=title, box=SIMPLE_HEAD)
     for up, down in zip(positive, negative, strict=False):
         pairs.add_row(*_cells(up), *_cells(down))
     console.print(pairs)

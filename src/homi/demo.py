@@ -27,7 +27,7 @@ Progress = Callable[[str, int, int], None]
 METHODS: dict[str, Any] = {
     "HOMI, s = 10": HOMI(),
     "HOMI, s = 2": HOMI(n_neighbors=2),
-    "BR (scikit-learn)": make_pipeline(
+    "BR": make_pipeline(
         StandardScaler(), OneVsRestClassifier(LogisticRegression(max_iter=1000))
     ),
 }
