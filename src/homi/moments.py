@@ -60,7 +60,7 @@ class Moments:
         if X.shape[0] == 0:
             raise ValueError("no rows: moments need at least one row of X and Y.")
         X, Y = _rows(X), _rows(Y)
-        n, x_mean, y_mean = X.shape[0], _column_means(X), _column_means(Y)
+        n, x_mean, y_mean = X.shape[0], _column_means(X), _rough_means(Y)
         scatter = _sparse_scatter if _is_thin(X) else _dense_scatter
         Sxx, Sxy = scatter(X, Y, x_mean, y_mean)
         Syy = _subtract_outer(_product(Y, Y), n, y_mean, y_mean)
@@ -91,7 +91,7 @@ class Moments:
                 f"L of shape {L.shape}; pass the rows they were made from."
             )
         X = _rows(X)
-        mean = _column_means(X)
+        mean = _rough_means(X)
         H = (_sparse_quadratic if _is_thin(X) else _dense_quadratic)(X, L, mean)
         _make_symmetric(H)
         return replace(self, H=H if scale is None else _scale(H, 1.0 / scale))
@@ -196,8 +196,13 @@ def _as_float(A: Any) -> Any:
 
 def _column_means(A: Any) -> Array:
     """Means in two passes: the second gives a constant column its value exactly."""
-    means = _column_sums(A, np.zeros(A.shape[1])) / A.shape[0]
+    means = _rough_means(A)
     return means + _column_sums(A, means) / A.shape[0]
+
+
+def _rough_means(A: Any) -> Array:
+    """Means in one pass; exact up to the last division for labels of 0 and 1."""
+    return _column_sums(A, np.zeros(A.shape[1])) / A.shape[0]
 
 
 def _column_sums(A: Any, shift: Array) -> Array:
@@ -292,7 +297,8 @@ def _dense_quadratic(X: Any, L: sparse.csr_array, mean: Array) -> Array:
     for rows in _blocks(*X.shape):
         # Taking the mean off changes nothing in exact arithmetic; it keeps digits
         # where the mean is large.
-        H += (_dense(X[rows]) - mean).T @ _dense(L[rows] @ X)
+        edges = L if rows.stop >= X.shape[0] and rows.start == 0 else L[rows]
+        H += (_dense(X[rows]) - mean).T @ _dense(edges @ X)
     return H
 
 

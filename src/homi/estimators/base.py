@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -140,9 +141,13 @@ class LinearMultiLabelClassifier(MultiLabelClassifier):
 
     def _checked_product(self, X: Any) -> NDArray[np.float64]:
         if self._is_plain(X):
-            product = _quiet_product(X, self.coef_.T)
-            if _is_finite(_smaller(X, product)):
-                return product
+            with np.errstate(invalid="ignore", over="ignore"):
+                product = X @ self.coef_.T
+                # NaN or infinity in a row of X is in its product as well: the
+                # smaller of the two tells.
+                small = X if X.size < product.size else product
+                if math.isfinite(small.sum()):
+                    return product
         return self._checked_rows(X) @ self.coef_.T
 
     def _is_plain(self, X: Any) -> bool:
@@ -156,21 +161,6 @@ class LinearMultiLabelClassifier(MultiLabelClassifier):
             and not hasattr(self, "feature_names_in_")
             and hasattr(self, "coef_")
         )
-
-
-def _quiet_product(X: NDArray[Any], C: NDArray[Any]) -> NDArray[Any]:
-    with np.errstate(invalid="ignore", over="ignore"):
-        return X @ C
-
-
-def _smaller(X: NDArray[Any], product: NDArray[Any]) -> NDArray[Any]:
-    """Either will do: NaN or infinity in a row of X is in its product as well."""
-    return X if X.size < product.size else product
-
-
-def _is_finite(A: NDArray[Any]) -> bool:
-    with np.errstate(invalid="ignore", over="ignore"):
-        return bool(np.isfinite(A.sum()))
 
 
 _ROWS = {"accept_sparse": ("csr", "csc"), "dtype": (np.float64, np.float32)}

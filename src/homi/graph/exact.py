@@ -78,7 +78,8 @@ def _nearest_dense(
     correlations = np.empty(indices.shape)
     step = max(1, _BLOCK_ENTRIES // (indices.shape[1] * unit.shape[1]))
     for rows in _blocks(len(unit), step):
-        correlations[rows] = np.einsum("ij,isj->is", unit[rows], unit[indices[rows]])
+        others = unit.take(indices[rows], axis=0)
+        correlations[rows] = (others @ unit[rows, :, None])[..., 0]
     return Neighbours(indices, correlations)
 
 

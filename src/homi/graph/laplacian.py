@@ -21,8 +21,9 @@ def laplacian(neighbours: Neighbours) -> sparse.csr_array:
     """
     n, s = neighbours.indices.shape
     half = np.maximum(neighbours.correlations, 0.0).ravel() / 2
-    row = np.arange(n)
-    i, j = np.repeat(row, s), neighbours.indices.ravel()
+    index = np.int32 if n < 2**31 else np.int64
+    row = np.arange(n, dtype=index)
+    i, j = np.repeat(row, s), neighbours.indices.astype(index).ravel()
     degrees = np.bincount(i, half, n) + np.bincount(j, half, n)
     values = np.concatenate([-half, -half, degrees])
     places = np.concatenate([i, j, row]), np.concatenate([j, i, row])
