@@ -36,6 +36,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import homi
 from homi import HOMI
 from homi.datasets import load
+from homi.datasets.load import at_hand
 from homi.graph import neighbour_laplacian
 from homi.moments import Moments
 from homi.solver import Problem, solve, total
@@ -91,10 +92,9 @@ class Data(NamedTuple):
 @functools.cache
 def data(name: str) -> Data:
     """The data set if it is at hand, else random data of its shape."""
-    try:
-        found = load(name)
-    except FileNotFoundError:
+    if at_hand(name) is None:
         return Data(name, *random_data(*SHAPES[name]), "random")
+    found = load(name)
     return Data(name, found.X, found.Y, "real")
 
 

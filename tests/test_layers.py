@@ -16,7 +16,7 @@ LAYERS = [
     {"solver"},
     {"estimators"},
     {"", "plots"},
-    {"demo"},
+    {"demo", "data_cli"},
     {"cli"},
 ]
 

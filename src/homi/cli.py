@@ -14,12 +14,14 @@ from rich.table import Table
 
 import homi
 from homi import demo as demonstration
+from homi.data_cli import data_app
 
 app = typer.Typer(
     help="Multi-label classification that learns how labels depend on each other.",
     no_args_is_help=True,
     add_completion=False,
 )
+app.add_typer(data_app, name="data")
 
 
 def _show_version(wanted: bool) -> None:

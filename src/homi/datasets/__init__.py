@@ -1,6 +1,34 @@
-"""Data sets by name."""
+"""Data sets by name, files of one's own, data made to order, statistics and folds."""
 
 from homi.datasets.dataset import Dataset
+from homi.datasets.fetch import FetchError, fetch
+from homi.datasets.folds import (
+    FixedFolds,
+    IterativeStratifiedKFold,
+    load_folds,
+    save_folds,
+)
 from homi.datasets.load import load
+from homi.datasets.read import read
+from homi.datasets.summary import Summary, cooccurrence, summarize, summary
+from homi.datasets.synthetic import make_correlated, make_correlated_batches
+from homi.datasets.write import write
 
-__all__ = ["Dataset", "load"]
+__all__ = [
+    "Dataset",
+    "FetchError",
+    "FixedFolds",
+    "IterativeStratifiedKFold",
+    "Summary",
+    "cooccurrence",
+    "fetch",
+    "load",
+    "load_folds",
+    "make_correlated",
+    "make_correlated_batches",
+    "read",
+    "save_folds",
+    "summarize",
+    "summary",
+    "write",
+]

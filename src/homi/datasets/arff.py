@@ -1,102 +1,278 @@
-"""ARFF text and a Mulan label list -> rows, indicators and names."""
+"""ARFF text, dense or sparse -> a table; what MEKA and Mulan add to it -> its labels.
+
+The header is read here, because only its quotes tell whether a backslash in a name
+is a letter (delicious has such labels) or an escape (birds). liac-arff, given a
+header without names and types, then splits the rows.
+"""
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import lzma
+import csv
+import functools
+import itertools
 import re
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NamedTuple
 
 import arff
-import defusedxml.ElementTree
 import numpy as np
-from scipy import sparse
 
-from homi.datasets.dataset import Dataset
+from homi.datasets.files import Refused, at_line, lines, number, short, split_name
+from homi.datasets.select import Content, Labels, Table, csr
 
-_OPENERS: dict[str, Any] = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
+Lines = Iterator[tuple[int, str]]
+Lookup = dict[str | None, float]
+
+_QUOTED = r"""'[^'\\]*(?:\\.[^'\\]*)*'|"[^"\\]*(?:\\.[^"\\]*)*\""""
+_WORD = rf"""(?:{_QUOTED}|[^\s{{}},'"][^\s{{}},]*)"""
+# Only ASCII spaces separate: others, such as a no-break space, belong to a name.
+_STRINGS = re.compile(_QUOTED, re.ASCII | re.DOTALL)
+_ATTRIBUTE = re.compile(rf"({_WORD})\s*(.*)", re.ASCII | re.DOTALL)
+_VALUE = re.compile(rf"\s*({_WORD})\s*([,}}])", re.ASCII | re.DOTALL)
+_ESCAPE = re.compile(r"\\(u[0-9a-f]{4}|[0-7]{1,3}|.)", re.DOTALL)
+_CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
+_MEKA = re.compile(r"(?<!\w)-C\s+(-?)0*([1-9]\d*)")
+_NUMBERS = {"numeric", "real", "integer"}
 
 
-def read_arff(path: Path, labels: Path) -> Dataset:
-    """Read an ARFF file, compressed or not, whose labels an XML file lists.
+class Header(NamedTuple):
+    relation: str
+    names: list[str]
+    nominal: dict[int, list[str]]
 
-    Both features and labels keep the order of the ARFF header. A nominal attribute
-    becomes its numbers if all its values are numbers, else their positions.
+
+def parse(path: Path) -> Content:
+    """The table of an ARFF file, and where it says which columns are labels.
+
+    A Mulan label list beside it, of the same name, goes before MEKA's ``-C``: names
+    survive a change of the order of columns, and counts do not.
     """
-    with _open(path) as file:
-        is_sparse = _is_sparse(file)
-        file.seek(0)
-        form = arff.LOD if is_sparse else arff.DENSE
-        content = arff.load(file, return_type=form)
-    wanted = label_names(labels)
-    names = [_plain(name, wanted) for name, _ in content["attributes"]]
-    values = _matrix(content["data"], [kind for _, kind in content["attributes"]])
-    if missing := sorted(set(wanted) - set(names)):
-        raise ValueError(
-            f"{labels} lists {len(missing)} label(s) that {path} does not have, such "
-            f"as {missing[0]!r}; are the two files of one data set?"
+    numbered = lines(path)
+    header = _header(numbered)
+    table = Table(header.names, _values(header, numbered), header.nominal)
+    beside = path.with_name(f"{split_name(path)[0]}.xml")
+    if beside.is_file():
+        return Content(table, said=beside)
+    said, note = _meka(header.relation)
+    return Content(table, said=said, note=note)
+
+
+def _meka(relation: str) -> tuple[Labels | None, str]:
+    """MEKA's ``-C 6``: the first six columns; ``-C -6``: the last."""
+    found = _MEKA.search(relation)
+    if found is None:
+        return None, "; or put an XML file of the same name beside it."
+    if ".Reorder" in relation[found.end() :]:
+        return None, (
+            f" (the header's {found[0]!r} is older than the reordering of columns that "
+            "it tells of, and is not trusted)."
         )
-    is_label = np.isin(names, wanted)
-    Y = values[:, is_label].toarray().astype(np.int8)
-    X = values[:, ~is_label]
-    features = [name for name, label in zip(names, is_label, strict=True) if not label]
-    chosen = [name for name, label in zip(names, is_label, strict=True) if label]
-    return Dataset(X if is_sparse else X.toarray(), Y, features, chosen)
+    return f"{'last' if found[1] else 'first'} {found[2]}", ""
 
 
-def label_names(path: Path) -> list[str]:
-    """The names in a Mulan label list, in its own order."""
-    root = defusedxml.ElementTree.parse(path).getroot()
-    return [e.get("name") for e in root.iter() if e.tag.rsplit("}", 1)[-1] == "label"]
+def _header(numbered: Lines) -> Header:
+    header = Header("", [], {})
+    for count, line in numbered:
+        text = line.strip()
+        if not text or text.startswith("%"):
+            continue
+        keyword, *rest = text.split(None, 1)
+        keyword = keyword.lower()
+        if keyword == "@data":
+            if not header.names:
+                raise at_line(count, "@data before any @attribute; declare columns.")
+            return header
+        if keyword == "@relation":
+            header = header._replace(relation="".join(rest))
+        elif keyword == "@attribute":
+            _declare(header, count, "".join(rest))
+        else:
+            expected = "@relation, @attribute or @data"
+            raise at_line(count, f"{short(text)} in the header; expected {expected}.")
+    raise Refused("ends without @data; is it ARFF, and whole?")
 
 
-def _plain(name: str, wanted: Sequence[str]) -> str:
-    """A name without the backslashes that liac-arff leaves in a quoted one.
-
-    It does not say which names were quoted, and in others a backslash is a letter
-    like any other: delicious has such labels, and lists them with it.
-    """
-    return name if name in wanted else re.sub(r"\\(['\"])", r"\1", name)
-
-
-def _open(path: Path) -> TextIO:
-    opener = _OPENERS.get(path.suffix, open)
-    file: TextIO = opener(path, "rt", encoding="utf-8")
-    return file
+def _declare(header: Header, count: int, text: str) -> None:
+    """Add ``name type`` to the header."""
+    found = _ATTRIBUTE.match(text)
+    if found is None or not found[2]:
+        raise at_line(count, f"@attribute {short(text)}; expected a name, then a type.")
+    name = _plain(found[1], count)
+    if found[2].startswith("{"):
+        header.nominal[len(header.names)] = _nominal(found[2], count, name)
+    else:
+        _check_number(found[2].split("%")[0].strip(), count, name)
+    header.names.append(name)
 
 
-def _is_sparse(file: TextIO) -> bool:
-    """Whether the first row after ``@data`` is written in braces."""
-    lines = (line.strip() for line in file)
-    for line in lines:
-        if line.lower().startswith("@data"):
-            break
-    first = next((line for line in lines if line and not line.startswith("%")), "")
-    return first.startswith("{")
+def _check_number(kind: str, count: int, name: str) -> None:
+    if kind.lower() not in _NUMBERS:
+        raise at_line(
+            count,
+            f"column {short(name)} is of type {short(kind)}; only numbers and nominal "
+            "values are read: remove the column, or turn text and dates into numbers.",
+        )
 
 
-def _matrix(rows: Sequence[Any], kinds: Sequence[Any]) -> sparse.csr_array:
-    codes = [_codes(kind) if isinstance(kind, list) else None for kind in kinds]
-    data: list[float] = []
-    indices: list[int] = []
-    indptr = [0]
-    for row in rows:
-        for j, value in row.items() if isinstance(row, dict) else enumerate(row):
-            code = codes[j]
-            number = value if code is None else code[value]
-            if number:
-                data.append(number)
-                indices.append(j)
-        indptr.append(len(data))
-    shape = (len(rows), len(kinds))
-    return sparse.csr_array((data, indices, indptr), shape=shape, dtype=np.float64)
+def _nominal(text: str, count: int, name: str) -> list[str]:
+    """``{a, 'b c'}`` -> its values."""
+    values, end, at = [], ",", 1
+    while end == ",":
+        found = _VALUE.match(text, at)
+        if found is None:
+            raise at_line(
+                count,
+                f"the values of {short(name)} cannot be read from {short(text[at:])} "
+                "on; expected {a,b,'c d'}.",
+            )
+        values.append(_plain(found[1], count))
+        end, at = found[2], found.end()
+    rest = text[at:].strip()
+    if (rest and not rest.startswith("%")) or len(set(values)) < len(values):
+        raise at_line(count, f"{short(name)} has a value twice, or text after '}}'.")
+    return values
 
 
-def _codes(values: list[str]) -> dict[str, float]:
-    try:
-        return {value: float(value) for value in values}
-    except ValueError:
-        return {value: float(i) for i, value in enumerate(values)}
+def _plain(word: str, count: int) -> str:
+    """A word without its quotes and escapes; unquoted, it has none."""
+    if word[0] not in "'\"":
+        return word
+    plain = _ESCAPE.sub(_unescaped, word[1:-1])
+    if any("\ud800" <= letter <= "\udfff" for letter in plain):
+        raise at_line(count, f"{short(word)} holds half a character.")
+    return plain
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    code = found[1]
+    if len(code) == 5:
+        return chr(int(code[1:], 16))
+    return chr(int(code, 8)) if code[0] in "01234567" else _CONTROLS.get(code, code)
+
+
+def _values(header: Header, numbered: Lines) -> Any:
+    """The rows, as an array or, if they are in braces, as a CSR array."""
+    source = _Rows(header, numbered)
+    numbers, positions = _Numbers(), functools.cache(_Positions)
+    lookups: list[Lookup] = [
+        positions(tuple(header.nominal[j])) if j in header.nominal else numbers
+        for j in range(len(header.names))
+    ]
+    convert = _sparse if source.in_braces else _dense
+    return convert(source, lookups)
+
+
+def _dense(source: _Rows, lookups: Sequence[Lookup]) -> Any:
+    cells = array("d")
+    for row in source:
+        try:
+            cells.extend([at[text] for at, text in zip(lookups, row, strict=True)])
+        except (KeyError, ValueError):
+            raise source.bad_value(enumerate(row), lookups) from None
+    return np.frombuffer(cells).reshape(-1, len(lookups))
+
+
+def _sparse(source: _Rows, lookups: Sequence[Lookup]) -> Any:
+    cells, columns, ends = array("d"), array("q"), array("q", [0])
+    for row in source:
+        try:
+            cells.extend([lookups[j][text] for j, text in row.items()])
+        except (KeyError, ValueError):
+            raise source.bad_value(row.items(), lookups) from None
+        columns.extend(row)
+        ends.append(len(columns))
+    return csr(np.array(cells), np.array(columns), np.array(ends), len(lookups))
+
+
+class _Numbers(dict[str | None, float]):
+    """Text -> number; ``?`` is None in liac-arff and NaN here."""
+
+    def __missing__(self, text: str | None) -> float:
+        return float("nan") if text is None else number(text)
+
+
+class _Positions(dict[str | None, float]):
+    """Nominal value -> its position."""
+
+    def __init__(self, values: Sequence[str]) -> None:
+        super().__init__((value, float(i)) for i, value in enumerate(values))
+        self[None] = float("nan")
+
+
+class _Rows:
+    """The rows as liac-arff splits them: lists, or dicts by column; all are text."""
+
+    def __init__(self, header: Header, numbered: Lines) -> None:
+        self._header, self._numbered = header, self._data(numbered)
+        self.count, self.line = 0, ""
+        first = next(self._numbered, None)
+        if first is None:
+            raise Refused("has no rows after @data.")
+        self._numbered = itertools.chain([first], self._numbered)
+        self.in_braces = first[1].startswith("{")
+
+    def __iter__(self) -> Iterator[Any]:
+        form = arff.LOD_GEN if self.in_braces else arff.DENSE_GEN
+        rows = arff.load(self._text(), return_type=form)["data"]
+        while True:
+            try:
+                row = next(rows, None)
+            except Refused:
+                raise
+            except (arff.ArffException, csv.Error, ValueError) as error:
+                raise self._bad_row(error) from error
+            if row is None:
+                return
+            if self.in_braces:
+                self._check_indices(row)
+            yield row
+
+    @staticmethod
+    def _data(numbered: Lines) -> Lines:
+        stripped = ((count, line.strip()) for count, line in numbered)
+        return (pair for pair in stripped if pair[1] and pair[1][0] != "%")
+
+    def _text(self) -> Iterator[str]:
+        """What liac-arff is given: its types are lossy, its names are cut."""
+        yield "@relation r"
+        for j in range(len(self._header.names)):
+            yield f"@attribute a{j} string"
+        yield "@data"
+        for count, line in self._numbered:
+            if line.startswith("{") is not self.in_braces:
+                raise at_line(count, "rows with and without braces are mixed.")
+            self.count, self.line = count, line
+            yield line
+
+    def _check_indices(self, row: dict[int, Any]) -> None:
+        """liac-arff takes the last of two values for one column, and says nothing."""
+        line = self.line
+        if "'" in line or '"' in line:
+            line = _STRINGS.sub("", line)
+        if row and line.count(",") + 1 != len(row):
+            raise at_line(self.count, "gives a column twice; keep one of the values.")
+
+    def _bad_row(self, error: Exception) -> Refused:
+        # liac-arff cannot print all of its own errors: a '%' in a row breaks them.
+        reason = " cannot be split into values; check quotes, commas and braces"
+        if isinstance(error, arff.BadDataFormat):
+            what = "column numbers below" if self.in_braces else "as many values as"
+            reason = f"; expected {what} the {len(self._header.names)} of the header"
+        return at_line(self.count, f"{short(self.line)}{reason}.")
+
+    def bad_value(
+        self,
+        row: Iterable[tuple[int, Any]],
+        lookups: Sequence[Lookup],
+    ) -> Refused:
+        """The error that names the column and value which have no number."""
+        for j, text in row:
+            try:
+                lookups[j][text]
+            except (KeyError, ValueError):
+                break
+        what = "a declared value" if j in self._header.nominal else "a number"
+        name = short(self._header.names[j])
+        return at_line(self.count, f"column {name}: {short(text)} is not {what}.")

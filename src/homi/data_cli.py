@@ -1,0 +1,265 @@
+"""``homi data``: what is here, what is known, bring it, check it."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    TextColumn,
+    TransferSpeedColumn,
+)
+
+from homi.datasets.cache import cache_directory, file_sha256
+from homi.datasets.fetch import FetchError, cached_path
+from homi.datasets.fetch import fetch as bring
+from homi.datasets.load import Found, at_hand, load
+from homi.datasets.load import verify as check
+from homi.datasets.registry import Entry, registry, require
+
+data_app = typer.Typer(
+    help="Data sets: list, describe, fetch and check them.\n\nExample: homi data list",
+    no_args_is_help=True,
+)
+
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="NAME", help="Data sets; case does not matter."),
+]
+Name = Annotated[str, typer.Argument(help="A data set; case does not matter.")]
+Directory = Annotated[
+    Path | None,
+    typer.Option(help="Where to look first. Default: what HOMI_DATA names."),
+]
+
+
+@data_app.command("list")
+def list_(
+    directory: Directory = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="For programs: one JSON array.")
+    ] = False,
+) -> None:
+    """List the known data sets, their size, and where they are.
+
+    n samples, m features, l labels. "here" is the directory, the cache or an
+    installed package; "-" means that the first load downloads the data set.
+
+    Example: homi data list --json
+    """
+    with _one_sentence():
+        rows = [_row(entry, directory) for entry in registry().values()]
+    if as_json:
+        typer.echo(json.dumps(rows, indent=2))
+        return
+    header = ["name", "n", "m", "l", "here", "where"]
+    cells = [[_cell(row[key]) for key in header] for row in rows]
+    widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
+    for line in [header, *cells]:
+        name, *numbers, here, where = line
+        left = [name.ljust(widths[0])]
+        left += [n.rjust(w) for n, w in zip(numbers, widths[1:4], strict=True)]
+        typer.echo("  ".join([*left, here.ljust(widths[4]), where]).rstrip())
+
+
+@data_app.command()
+def info(name: Name, directory: Directory = None) -> None:
+    """Describe a data set: size, source, checksum, notes, citation.
+
+    With the data at hand, also statistics of its labels. Nothing is downloaded.
+
+    Example: homi data info emotions
+    """
+    with _one_sentence():
+        entry = require(name)
+        found = at_hand(entry, directory)
+        typer.echo(_facts(entry, found))
+        if found is None:
+            if entry.sources:
+                typer.echo(f"\nFor statistics, run homi data fetch {entry.name} first.")
+            return
+        from homi.datasets.summary import describe
+
+        dataset = load(entry, directory)
+        typer.echo("\n" + describe(dataset, entry.name).rstrip())
+
+
+@data_app.command()
+def fetch(
+    names: Names = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Every data set with a source, about 80 MB.")
+    ] = False,
+) -> None:
+    """Download data sets into the cache and check them.
+
+    A download that was interrupted goes on where it ended. One with another
+    sha256 than the registry's is refused, and what was there stays.
+
+    Example: homi data fetch emotions scene
+    """
+    if bool(names) == everything:
+        raise typer.BadParameter("name data sets, or pass --all, and not both.")
+    with _one_sentence():
+        entries = [require(name) for name in names or registry()]
+    failed = False
+    for entry in entries:
+        if everything and not entry.sources:
+            typer.echo(f"{entry.name}: has no source, see homi data info {entry.name}")
+            continue
+        try:
+            _fetch_one(entry)
+        except FetchError as error:
+            typer.echo(f"Error: {error}", err=True)
+            failed = True
+    raise typer.Exit(int(failed))
+
+
+@data_app.command()
+def verify(names: Names = None, directory: Directory = None) -> None:
+    """Check the sha256 of every copy in the directory and in the cache.
+
+    The exit code is 1 if a copy differs from the registry or cannot be read, or
+    if a data set that you name is not there.
+
+    Example: homi data verify yeast
+    """
+    with _one_sentence():
+        entries = [require(name) for name in names or registry()]
+        verdicts = {entry.name: check(entry, directory) for entry in entries}
+    bad = False
+    for name, copies in verdicts.items():
+        for copy in copies:
+            typer.echo(f"{name}: {copy.reason or 'ok'} ({copy.path})")
+            bad |= not copy.sound
+        if names and not copies:
+            typer.echo(f"{name}: no copy in the directory or in the cache")
+            bad = True
+    if not any(verdicts.values()) and not names:
+        typer.echo("Nothing to check: no copy in the directory or in the cache.")
+    raise typer.Exit(int(bad))
+
+
+@data_app.command()
+def path(
+    name: Annotated[
+        str | None, typer.Argument(help="A data set; case does not matter.")
+    ] = None,
+    directory: Directory = None,
+) -> None:
+    """Print the cache directory, or the file of a data set.
+
+    The cache is what HOMI_CACHE names, or the usual place of the system.
+
+    Example: homi data path emotions
+    """
+    if name is None:
+        typer.echo(cache_directory())
+        return
+    with _one_sentence():
+        found = at_hand(require(name), directory)
+        if found is None:
+            known = require(name).name
+            raise FileNotFoundError(
+                f"{known} is not here; run homi data fetch {known}, or put your own "
+                f"{known}.arff into a directory and name that by HOMI_DATA."
+            )
+        typer.echo(found.path)
+
+
+@data_app.command()
+def table(directory: Directory = None) -> None:
+    """Print the paper's Tables 1 and 2 beside what is measured here, as Markdown.
+
+    Only data sets at hand are measured; nothing is downloaded.
+
+    Example: homi data table > tables.md
+    """
+    from homi.datasets.paper import compare_with_paper
+    from homi.datasets.summary import summary
+
+    with _one_sentence():
+        text = compare_with_paper(summary(directory=directory))
+    typer.echo(text.rstrip())
+
+
+@contextmanager
+def _one_sentence() -> Iterator[None]:
+    """Errors and warnings as one line each on stderr; an error is exit code 1."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        try:
+            yield
+        except (OSError, ValueError) as error:
+            typer.echo(f"Error: {error}", err=True)
+            raise typer.Exit(1) from error
+        finally:
+            for warning in caught:
+                typer.echo(f"Warning: {warning.message}", err=True)
+
+
+def _row(entry: Entry, directory: Path | None) -> dict[str, str | int | None]:
+    found = at_hand(entry, directory)
+    return {
+        "name": entry.name,
+        "n": entry.n_samples,
+        "m": entry.n_features,
+        "l": entry.n_labels,
+        "here": None if found is None else found.place,
+        "where": None if found is None else str(found.path),
+    }
+
+
+def _cell(value: str | int | None) -> str:
+    return "-" if value is None else str(value)
+
+
+def _facts(entry: Entry, found: Found | None) -> str:
+    lines = [
+        f"{entry.name} ({entry.domain})",
+        f"  samples {entry.n_samples}, features {entry.n_features}, "
+        f"labels {entry.n_labels} ({entry.labels} columns)",
+        f"  sha256 {entry.sha256}, {entry.n_bytes} bytes of ARFF text",
+        *(f"  source {url}" for url in entry.sources),
+        f"  here   {'no' if found is None else found.path}",
+        *(f"  note   {note}" for note in entry.notes),
+        f"  cite   {entry.citation}",
+    ]
+    return "\n".join(lines)
+
+
+def _fetch_one(entry: Entry) -> None:
+    """A bar on a terminal, lines elsewhere."""
+    target = cached_path(entry)
+    if target.is_file() and file_sha256(target) == entry.sha256:
+        typer.echo(f"{entry.name}: is here, {target}")
+        return
+    console = Console()
+    if not console.is_terminal:
+        typer.echo(f"{entry.name}: fetching {entry.n_bytes} bytes")
+        bring(entry)
+    else:
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            DownloadColumn(),
+            TransferSpeedColumn(),
+        )
+        with Progress(*columns, console=console, transient=True) as bar:
+            task = bar.add_task(entry.name, total=None)
+            bring(
+                entry,
+                progress=lambda done, total: bar.update(
+                    task, completed=done, total=total
+                ),
+            )
+    typer.echo(f"{entry.name}: fetched and checked, {target}")

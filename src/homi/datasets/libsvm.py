@@ -1,0 +1,166 @@
+"""Multi-label LIBSVM text: ``3,7 1:0.5 4:2``, one row a line."""
+
+from __future__ import annotations
+
+import json
+import re
+from array import array
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from homi.datasets.files import (
+    MAX_FEATURES,
+    Refused,
+    at_line,
+    check_expansion,
+    lines,
+    number,
+    short,
+)
+from homi.datasets.select import Content, Table, check_unique, csr
+
+#: How a comment begins in which `homi.datasets.write` keeps the names.
+NAMES = "# names "
+
+_LABELS = re.compile(r"[+-]?[0-9]{1,18}(?:,[+-]?[0-9]{1,18})*", re.ASCII)
+
+
+class _Names(NamedTuple):
+    features: list[str]
+    labels: list[str]
+
+
+class _Entries:
+    """Rows as they come: columns, values, and where each row ends."""
+
+    def __init__(self) -> None:
+        self.columns, self.values = array("q"), array("d")
+        self.ends = array("q", [0])
+
+    def add(self, columns: list[int], values: list[float]) -> None:
+        self.columns.extend(columns)
+        self.values.extend(values)
+        self.ends.append(len(self.columns))
+
+    def csr(self, base: int, n_columns: int) -> Any:
+        columns = np.array(self.columns) - base
+        return csr(np.array(self.values), columns, np.array(self.ends), n_columns)
+
+
+def parse(path: Path) -> Content:
+    """The features and labels of a LIBSVM file.
+
+    A line without a label begins with its first feature. Features are counted from
+    0 if the index 0 occurs, else from 1, and named by their index; labels are named
+    by their number, in rising order. A first line that `homi.datasets.write` made
+    gives names to both.
+    """
+    features, labels, names = _Entries(), _Entries(), None
+    for count, line in lines(path):
+        text, mark, comment = line.partition("#")
+        if count == 1 and (mark + comment).startswith(NAMES):
+            names = _names(comment[len(NAMES) - 1 :])
+        if parts := text.split():
+            has_labels = ":" not in parts[0]
+            chosen = _labels(count, parts[0]) if has_labels else []
+            labels.add(chosen, [1.0] * len(chosen))
+            features.add(*_features(count, parts[has_labels:]))
+    if len(features.ends) == 1:
+        raise Refused("has no rows.")
+    return _named(features, labels, names) if names else _numbered(features, labels)
+
+
+def _numbered(features: _Entries, labels: _Entries) -> Content:
+    base = 0 if 0 in features.columns else 1
+    last = max(features.columns, default=0)
+    ids, columns = np.unique(np.array(labels.columns), return_inverse=True)
+    check_expansion((len(labels.ends) - 1) * len(ids), "the label matrix")
+    labels.columns = array("q", columns.astype(np.int64).tobytes())
+    names = _Names(
+        [str(index) for index in range(base, last + 1)], [str(i) for i in ids]
+    )
+    return _content(features, base, labels, names)
+
+
+def _named(features: _Entries, labels: _Entries, names: _Names) -> Content:
+    for entries, base, known, what in (
+        (features, 1, names.features, "feature"),
+        (labels, 0, names.labels, "label"),
+    ):
+        low, high = base, base + len(known) - 1
+        used = (min(entries.columns, default=low), max(entries.columns, default=low))
+        if used[0] < low or used[1] > high:
+            raise Refused(
+                f"line 1 names {len(known)} {what}s, so that their indices are {low} "
+                f"to {high}, but {used[0]} to {used[1]} occur."
+            )
+    return _content(features, 1, labels, names)
+
+
+def _content(features: _Entries, base: int, labels: _Entries, names: _Names) -> Content:
+    X = Table(names.features, features.csr(base, len(names.features)), {})
+    Y = Table(names.labels, labels.csr(0, len(names.labels)), {})
+    return Content(X, labels=Y)
+
+
+def _labels(count: int, text: str) -> list[int]:
+    if not _LABELS.fullmatch(text):
+        raise at_line(
+            count, f"labels {short(text)}; expected whole numbers such as 3,7."
+        )
+    labels = [int(part) for part in text.split(",")]
+    if len(set(labels)) < len(labels):
+        raise at_line(count, f"a label twice in {short(text)}; keep one.")
+    return labels
+
+
+def _features(count: int, parts: list[str]) -> tuple[list[int], list[float]]:
+    try:
+        pairs = [part.split(":") for part in parts]
+        columns = [_index(index) for index, _ in pairs]
+        values = [number(value) for _, value in pairs]
+    except ValueError:
+        wrong = next(part for part in parts if not _is_feature(part))
+        raise at_line(
+            count, f"{short(wrong)}; expected a feature such as 12:0.5."
+        ) from None
+    if max(columns, default=0) > MAX_FEATURES:
+        most = f"at most {MAX_FEATURES:,} features are read"
+        raise at_line(count, f"feature index {max(columns)}; {most}.")
+    if len(set(columns)) < len(columns):
+        raise at_line(count, "a feature index twice; keep one.")
+    return columns, values
+
+
+def _is_feature(part: str) -> bool:
+    try:
+        index, value = part.split(":")
+        _index(index)
+        number(value)
+    except ValueError:
+        return False
+    return True
+
+
+def _index(text: str) -> int:
+    if not text.isdecimal() or len(text) > 18:
+        raise ValueError(f"{text!r} is not an index")
+    return int(text)
+
+
+def _names(text: str) -> _Names:
+    try:
+        features, labels = json.loads(text)
+        names = _Names(features, labels)
+        check_unique(features, "feature")
+        check_unique(labels, "label")
+    except (ValueError, TypeError, RecursionError) as error:
+        raise at_line(1, f"the names in it cannot be read: {error}") from error
+    both = [features, labels]
+    if not all(isinstance(part, list) for part in both) or not all(
+        isinstance(name, str) for part in both for name in part
+    ):
+        raise at_line(1, "its names must be two lists of texts; remove the line.")
+    return names

@@ -1,0 +1,144 @@
+"""NumPy's ``.npz``: X, dense or as the pieces of a CSR matrix, Y and the names."""
+
+from __future__ import annotations
+
+import io
+import math
+import warnings
+import zipfile
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from homi.datasets.files import (
+    MAX_FEATURES,
+    Refused,
+    array_budget,
+    open_binary,
+    split_name,
+)
+from homi.datasets.select import Content, Table, check_unique, csr
+
+#: What `scipy.sparse.save_npz` calls the pieces.
+PIECES = ("data", "indices", "indptr", "shape")
+
+#: How far deflate can shrink anything; a member that states more is lying.
+_DEFLATE = 1100
+
+
+def parse(path: Path) -> Content:
+    """X, Y and the names of an ``.npz`` file; nothing in it is unpickled."""
+    with open_binary(path) as file:
+        # An archive is read from its end, and a packed file only from its beginning.
+        source = io.BytesIO(file.read()) if split_name(path)[2] else file
+        arrays = _arrays(source, array_budget(path))
+    X, Y = _rows(arrays), _numeric(arrays, "Y")
+    if Y.ndim != 2 or len(Y) != X.shape[0]:
+        raise Refused(
+            f"Y has shape {Y.shape} and X {X.shape}; Y must be (n_samples, n_labels) "
+            "with a row for each row of X."
+        )
+    features = _names(arrays, "feature_names", X.shape[1], "x")
+    labels = _names(arrays, "label_names", Y.shape[1], "y")
+    return Content(Table(features, X, {}), labels=Table(labels, Y, {}))
+
+
+def _arrays(source: IO[bytes], budget: int) -> dict[str, NDArray[Any]]:
+    if source.read(4) != b"PK\3\4":  # numpy would take it for a pickle
+        raise Refused("is not an .npz archive; write it by numpy.savez.")
+    try:
+        with zipfile.ZipFile(source) as archive:
+            for member in archive.infolist():
+                budget -= _claimed(archive, member)
+                if budget < 0:
+                    raise Refused("its arrays are too large for its size.")
+        source.seek(0)
+        with warnings.catch_warnings(), np.load(source, allow_pickle=False) as found:
+            warnings.simplefilter("error")
+            return {key: np.asarray(found[key]) for key in found.files}
+    except Refused:
+        raise
+    except Exception as error:
+        # A damaged archive makes zipfile, zlib and numpy raise a dozen kinds of error.
+        kind = type(error).__name__
+        raise Refused(
+            f"cannot be read as .npz ({kind}: {error}); write it again by numpy.savez, "
+            "without objects."
+        ) from error
+
+
+def _claimed(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> int:
+    """Bytes of a member, none of which is read: numpy would allocate them first."""
+    if member.file_size > _DEFLATE * (member.compress_size + 1):
+        raise Refused(f"{member.filename!r} states an impossible size.")
+    with archive.open(member) as file:
+        version = np.lib.format.read_magic(file)
+        reader = (
+            np.lib.format.read_array_header_1_0
+            if version == (1, 0)
+            else np.lib.format.read_array_header_2_0
+        )
+        shape, _, dtype = reader(file)
+        size = math.prod(shape) * dtype.itemsize
+        if min(shape, default=0) < 0 or size + file.tell() > member.file_size:
+            raise Refused(f"{member.filename!r} is shorter than its shape {shape}.")
+    return member.file_size
+
+
+def _rows(arrays: dict[str, NDArray[Any]]) -> Any:
+    if "X" in arrays:
+        X = _numeric(arrays, "X")
+        if X.ndim != 2:
+            raise Refused(f"X has shape {X.shape}; it must be (n_samples, n_features).")
+        return X
+    if missing := [key for key in PIECES if key not in arrays]:
+        raise Refused(
+            f"has no X, nor all pieces of a CSR matrix ({', '.join(missing)} missing); "
+            f"it holds {', '.join(sorted(arrays)[:8]) or 'nothing'}."
+        )
+    return _csr(arrays)
+
+
+def _csr(arrays: dict[str, NDArray[Any]]) -> Any:
+    if arrays.get("format", np.array(b"csr")).item() not in (b"csr", "csr"):
+        raise Refused("its sparse matrix is not CSR; save X.tocsr().")
+    for key in PIECES[1:]:
+        if arrays[key].ndim != 1 or arrays[key].dtype.kind not in "iu":
+            raise Refused(f"{key!r} must be a list of whole numbers.")
+    shape = tuple(int(size) for size in arrays["shape"])
+    if len(shape) != 2 or shape[1] > MAX_FEATURES:
+        raise Refused(
+            f"its shape is {shape}; expected two numbers, and at most "
+            f"{MAX_FEATURES:,} features."
+        )
+    X = csr(_numeric(arrays, "data"), arrays["indices"], arrays["indptr"], shape[1])
+    if X.shape != shape:
+        raise Refused(f"its shape is {shape}, but its pieces hold {X.shape[0]} rows.")
+    return X
+
+
+def _numeric(arrays: dict[str, NDArray[Any]], key: str) -> NDArray[np.float64]:
+    if key not in arrays:
+        raise Refused(f"has no {key}; it holds {', '.join(sorted(arrays)[:8])}.")
+    if arrays[key].dtype.kind not in "biuf":
+        raise Refused(f"{key} holds {arrays[key].dtype}; expected numbers.")
+    return arrays[key].astype(np.float64)
+
+
+def _names(
+    arrays: dict[str, NDArray[Any]], key: str, count: int, letter: str
+) -> list[str]:
+    """The names, or x0, x1, ... where the file has none."""
+    if key not in arrays:
+        return [f"{letter}{j}" for j in range(count)]
+    names = arrays[key]
+    if names.dtype.kind == "S":
+        names = np.char.decode(names, "utf-8")
+    if names.shape != (count,) or names.dtype.kind != "U":
+        raise Refused(
+            f"{key} holds {names.dtype} of shape {names.shape}; expected {count} texts."
+        )
+    check_unique(names.tolist(), key.partition("_")[0])
+    return [str(name) for name in names]

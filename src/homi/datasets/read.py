@@ -1,0 +1,255 @@
+"""A user's own file -> a data set, whatever its format."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from homi.datasets import arff, libsvm, npz
+from homi.datasets.dataset import Dataset
+from homi.datasets.files import check_expansion, number, short, split_name
+from homi.datasets.select import Content, Labels, Table, check_unique, indicators, split
+
+Nominal = Literal["codes", "onehot"]
+Missing = Literal["error", "mean", "median", "most_frequent", "zero"]
+Vector = NDArray[np.float64]
+
+
+def read(
+    path: str | os.PathLike[str],
+    labels: Labels | None = None,
+    *,
+    nominal: Nominal = "codes",
+    missing: Missing = "error",
+) -> Dataset:
+    """Read a multi-label data set from a file.
+
+    Parameters
+    ----------
+    path : path
+        Its suffix says what it is, and each may be followed by ``.gz``, ``.xz`` or
+        ``.bz2``: ``.arff`` (dense or sparse; MEKA's and Mulan's), ``.csv``, ``.tsv``,
+        ``.parquet``, ``.libsvm``, ``.svm``, ``.svmlight`` or ``.txt`` (multi-label
+        LIBSVM), ``.npz`` (arrays ``X``, or ``data``, ``indices``, ``indptr`` and
+        ``shape`` of a CSR matrix; ``Y``; if they are there, ``feature_names`` and
+        ``label_names``). Text is UTF-8.
+    labels : str, list of str or path, optional
+        Which columns are labels: ``"first 6"``, ``"last 14"``, a list of names, a
+        pattern such as ``"tag_*"``, or the path of a Mulan ``.xml`` file. Default:
+        what the file says itself, which LIBSVM and ``.npz`` always do, and ARFF does
+        by an XML file of the same name beside it or by ``-C`` in its header.
+    nominal : {"codes", "onehot"}, default="codes"
+        What becomes of a nominal feature. Codes are its values if all of them are
+        numbers, else their positions in the declared list, or in the sorted one
+        where nothing is declared. One-hot: a column of 0 and 1 for each value, named
+        ``feature=value``.
+    missing : {"error", "mean", "median", "most_frequent", "zero"}, default="error"
+        What becomes of missing values of features. A nominal feature has no mean and
+        no median, and takes its most frequent value instead. A missing label is
+        always an error.
+
+    Returns
+    -------
+    Dataset
+        X as float64, dense, or CSR if the file is sparse; Y as int8; the names.
+        Features and labels keep the order of the file.
+
+    Raises
+    ------
+    ValueError
+        With the file, the line if there is one, and the reason.
+    FileNotFoundError
+        If there is no such file.
+
+    Notes
+    -----
+    A small file cannot claim a large memory: a compressed file may unpack to 250
+    times its size (64 MiB are always allowed, 16 GiB never exceeded), a LIBSVM file
+    has at most ten million features, a line at most 64 MiB, and the dense parts that
+    a sparse file implies take at most 4 GiB.
+
+    Examples
+    --------
+    >>> from homi.datasets import read
+    >>> read("songs.csv", labels="last 6")  # doctest: +SKIP
+    >>> read("birds.arff.xz", "birds.xml", nominal="onehot")  # doctest: +SKIP
+    """
+    _check_option("nominal", nominal, Nominal.__args__)  # type: ignore[attr-defined]
+    _check_option("missing", missing, Missing.__args__)  # type: ignore[attr-defined]
+    path = Path(path)
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {path}.")
+    try:
+        features, chosen = split(_parser(path)(path), labels)
+        X, names = _encoded(_imputed(features, missing), nominal)
+        if missing == "zero":
+            _fill_with_zeros(X)
+        return _dataset(X, indicators(chosen), names, chosen.names)
+    except (ValueError, OverflowError) as error:
+        # Libraries quote what they could not read, and that may be long.
+        raise ValueError(f"{path}: {str(error)[:1000]}") from error
+    except MemoryError as error:
+        raise ValueError(f"{path}: needs more memory than there is.") from error
+
+
+def _check_option(name: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise ValueError(f"{name}={value!r}; expected one of {', '.join(known)}.")
+
+
+def _parser(path: Path) -> Callable[[Path], Content]:
+    parsers = {".arff": arff.parse, ".npz": npz.parse}
+    parsers |= dict.fromkeys((".libsvm", ".svm", ".svmlight", ".txt"), libsvm.parse)
+    tables = {".csv": "parse_text", ".tsv": "parse_text", ".parquet": "parse_parquet"}
+    form = split_name(path)[1]
+    if path.is_dir() or form not in {**parsers, **tables}:
+        raise ValueError(
+            f"not a file of a known format; expected {', '.join([*parsers, *tables])}, "
+            "and .gz, .xz or .bz2 after it if it is packed."
+        )
+    if form in tables:
+        from homi.datasets import tables as module  # pyarrow is slow to import
+
+        return getattr(module, tables[form])
+    return parsers[form]
+
+
+def _dataset(
+    X: Any, Y: NDArray[np.int8], features: list[str], labels: list[str]
+) -> Dataset:
+    check_unique(features, "feature")
+    check_unique(labels, "label")
+    if 0 in X.shape or 0 in Y.shape:
+        raise ValueError(
+            f"has {X.shape[0]} rows, {X.shape[1]} features and {Y.shape[1]} labels; "
+            "at least one of each is needed."
+        )
+    entries = X.data if sparse.issparse(X) else X
+    if not np.isfinite(entries).all():
+        at = np.argwhere(~np.isfinite(entries))[0]
+        j = X.indices[at[0]] if sparse.issparse(X) else at[1]
+        raise ValueError(
+            f"feature {short(features[j])} is infinite in a row; every value must be "
+            "a finite number."
+        )
+    return Dataset(X, Y, features, labels)
+
+
+def _imputed(table: Table, missing: Missing) -> Table:
+    """The features without gaps, unless zeros shall fill them: those come last."""
+    entries = table.values.data if sparse.issparse(table.values) else table.values
+    if missing == "zero" or not np.isnan(entries).any():
+        return table
+    gaps = {j: int(np.isnan(column).sum()) for j, column, _ in _columns(table.values)}
+    gaps = {j: count for j, count in gaps.items() if count}
+    if missing == "error":
+        worst = sorted(gaps, key=lambda j: -gaps[j])
+        shown = ", ".join(f"{short(table.names[j])} ({gaps[j]})" for j in worst[:10])
+        raise ValueError(
+            f"{sum(gaps.values())} missing value(s) in {len(gaps)} column(s): {shown}"
+            f"{', ...' if len(gaps) > 10 else ''}; pass missing='mean', 'median', "
+            "'most_frequent' or 'zero', or remove them."
+        )
+    return table._replace(values=_filled(table, set(gaps), missing))
+
+
+def _filled(table: Table, gaps: set[int], missing: Missing) -> Any:
+    is_sparse = sparse.issparse(table.values)
+    values = sparse.csc_array(table.values) if is_sparse else table.values.copy()
+    for j, column, n_absent in _columns(values):
+        if j in gaps:
+            is_gap = np.isnan(column)
+            seen = np.concatenate([column[~is_gap], np.zeros(n_absent)])
+            if not len(seen):
+                raise ValueError(
+                    f"column {short(table.names[j])} has no value at all; remove it, "
+                    "or pass missing='zero'."
+                )
+            how = "most_frequent" if j in table.nominal else missing
+            column[is_gap] = _typical(seen, how)
+    return values.tocsr() if is_sparse else values
+
+
+def _fill_with_zeros(X: Any) -> None:
+    entries = X.data if sparse.issparse(X) else X
+    entries[np.isnan(entries)] = 0.0
+
+
+def _columns(values: Any) -> Iterator[tuple[int, Vector, int]]:
+    """Each column's number, a view of its entries, and how many zeros are absent."""
+    if not sparse.issparse(values):
+        yield from ((j, values[:, j], 0) for j in range(values.shape[1]))
+        return
+    values = values.tocsc()  # itself, if it is one
+    for j, (start, stop) in enumerate(pairwise(values.indptr)):
+        yield j, values.data[start:stop], values.shape[0] - (stop - start)
+
+
+def _typical(seen: Vector, how: str) -> float:
+    if how == "most_frequent":
+        numbers, counts = np.unique(seen, return_counts=True)
+        return float(numbers[counts.argmax()])
+    with np.errstate(all="ignore"):  # a mean that overflows is refused later
+        return float(np.mean(seen) if how == "mean" else np.median(seen))
+
+
+def _encoded(table: Table, nominal: Nominal) -> tuple[Any, list[str]]:
+    """The features, each nominal one as its codes or as its one-hot columns."""
+    values, names = table.values, table.names
+    changed = sorted(table.nominal)
+    if nominal == "codes":  # most nominal columns are {0,1}: their own positions
+        changed = [j for j in changed if not _is_range(_codes(table.nominal[j]))]
+    _check_size(table, changed, nominal)
+    pieces, start = [], 0
+    for j in changed:
+        pieces.append((values[:, start:j], names[start:j]))
+        pieces.append(_block(table, j, nominal))
+        start = j + 1
+    pieces.append((values[:, start:], names[start:]))
+    blocks, parts = zip(*pieces, strict=True)
+    if len(blocks) > 1:
+        is_sparse = sparse.issparse(values)
+        values = sparse.hstack(blocks, "csr") if is_sparse else np.hstack(blocks)
+    return values, list(chain.from_iterable(parts))
+
+
+def _block(table: Table, j: int, nominal: Nominal) -> tuple[Any, list[str]]:
+    is_sparse, words = sparse.issparse(table.values), table.nominal[j]
+    column = table.values[:, [j]].toarray() if is_sparse else table.values[:, [j]]
+    rows = np.flatnonzero(~np.isnan(column[:, 0]))
+    positions = column[rows, 0].astype(np.intp)
+    if nominal == "onehot":
+        shape = (len(column), len(words))
+        block = sparse.csr_array((np.ones(len(rows)), (rows, positions)), shape=shape)
+        names = [f"{table.names[j]}={word}" for word in words]
+        return block if is_sparse else block.toarray(), names
+    coded = np.full_like(column, np.nan)
+    coded[rows, 0] = _codes(words)[positions]
+    return sparse.csr_array(coded) if is_sparse else coded, [table.names[j]]
+
+
+def _codes(words: list[str]) -> Vector:
+    """The values themselves if all are numbers, else their positions."""
+    try:
+        codes = np.array([number(word) for word in words])
+    except ValueError:
+        codes = np.arange(float(len(words)))
+    return codes if np.isfinite(codes).all() else np.arange(float(len(words)))
+
+
+def _is_range(codes: Vector) -> bool:
+    return np.array_equal(codes, np.arange(len(codes)))
+
+
+def _check_size(table: Table, changed: list[int], nominal: Nominal) -> None:
+    """A sparse block has an entry in each row, a dense one all its columns."""
+    widths = [len(table.nominal[j]) if nominal == "onehot" else 1 for j in changed]
+    cells = 2 * len(changed) if sparse.issparse(table.values) else sum(widths)
+    check_expansion(8 * cells * table.values.shape[0], "X with its nominal features")
