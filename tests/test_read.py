@@ -174,9 +174,7 @@ def test_ways_to_choose_labels(tmp_path, labels, expected):
 )
 def test_labels_that_cannot_be(tmp_path, labels, message):
     path = tmp_path / "d.csv"
-    path.write_text(CSV.replace("d e\n0", "d e\n0").replace("1.5", "1.5"))
-    if labels == "*":
-        path.write_text(CSV.replace("1.5", "1").replace("2", "0").replace("-3", "1"))
+    path.write_text(CSV if labels != "*" else re.sub("1.5|2|-3", "1", CSV))
     with pytest.raises(ValueError, match=rf"d\.csv: .*{message}"):
         read(path, labels)
 
@@ -232,11 +230,12 @@ def test_an_xml_file_names_the_labels(tmp_path):
         '<label name="b"></label></label></labels>'
     )
     assert read(path).label_names == ["b", "c"]  # goes before the count in the header
+    beside = beside.rename(tmp_path / "other.xml")
+    assert read(path).label_names == ["a"]
     for labels in (beside, str(beside)):
-        assert read(path.rename(tmp_path / "e.arff"), labels).label_names == ["b", "c"]
-        (tmp_path / "e.arff").rename(path)
-    with pytest.raises(FileNotFoundError):
-        read(path, "other.xml")
+        assert read(path, labels).label_names == ["b", "c"]
+    with pytest.raises(FileNotFoundError, match=r"nope\.xml"):
+        read(path, tmp_path / "nope.xml")
 
 
 @pytest.mark.parametrize("suffix", [".libsvm", ".npz"])
@@ -445,6 +444,24 @@ def test_quotes_decide_what_a_backslash_is(tmp_path):
     assert found.feature_names == ["Swainson's Thrush", 'a "b" \\ c', "unié\x41"]
     np.testing.assert_array_equal(found.X, [[1, 2.5, 0], [0, -1, 1]])
     np.testing.assert_array_equal(found.Y, [[0, 1, 0], [1, 0, 1]])
+
+
+def test_a_comma_in_a_sparse_value_is_no_separator(tmp_path):
+    path = tmp_path / "d.arff"
+    path.write_text(
+        "@attribute a {u,'x, y'}\n@attribute b real\n@attribute y {0,1}\n@data\n"
+        "{0 'x, y',1 2}\n{2 1}\n"
+    )
+    np.testing.assert_array_equal(dense(read(path, "last 1").X), [[1, 2], [0, 0]])
+
+
+@pytest.mark.parametrize("suffix", [".arff", ".csv", ".tsv", ".libsvm"])
+def test_a_byte_order_mark_and_carriage_returns(tmp_path, suffix):
+    data, path = make(["a", "b"], ["x", "y"]), tmp_path / f"d{suffix}"
+    write(data, path)
+    text = path.read_bytes().replace(b"\n", b"\r\n")
+    path.write_bytes(b"\xef\xbb\xbf" + text)
+    assert_same(read(path, "last 2" if suffix in TABLES else None), data)
 
 
 def test_an_integer_attribute_keeps_its_fraction(tmp_path):

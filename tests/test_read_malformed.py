@@ -465,6 +465,12 @@ def test_a_small_file_takes_little_time_and_memory(tmp_path, name):
     assert time.process_time() - started < 10
 
 
+def test_a_line_has_a_length(tmp_path, monkeypatch):
+    monkeypatch.setattr("homi.datasets.files.MAX_LINE", 2**20)
+    error = outcome(tmp_path, ".libsvm", b"1 1:1\n" + b"0" * 2**21, None)
+    assert "line 2: longer than 1 MiB" in str(error)
+
+
 def test_what_few_bytes_stand_for_is_bounded(tmp_path, monkeypatch):
     monkeypatch.setattr("homi.datasets.files.MIN_ARRAYS", 1000)
     sparse_labels = b"".join(b"@attribute y%d {0,1}\n" % i for i in range(40))

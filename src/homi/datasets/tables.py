@@ -71,9 +71,7 @@ def parse_parquet(path: Path) -> Content:
         except Refused:
             raise
         except Exception as error:  # pyarrow's are of many kinds, OSError among them
-            raise Refused(
-                f"cannot be read as Parquet ({error}); is it whole?"
-            ) from error
+            raise Refused(f"cannot be read as Parquet: {error}") from error
     return _content(table.column_names, table.columns)
 
 

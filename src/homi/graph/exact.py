@@ -1,12 +1,14 @@
 """The s rows most correlated with each row, by exhaustive search.
 
 A row centred and scaled to unit length makes Pearson correlation an inner
-product. Candidates are found in float32; their correlations are in float64.
+product. Candidates are found in float32 by products of blocks that feed FAISS's
+heaps, which is one search for dense and sparse rows, as fast as FAISS's flat index
+on many rows and faster on a few hundred; their correlations are in float64.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import faiss
@@ -71,9 +73,7 @@ def _nearest_dense(
 ) -> Neighbours:
     unit = _unit_rows((X - mean) / scale)
     single = unit.astype(np.float32)
-    _, found = faiss.knn(
-        single, single, n_neighbors + 1, metric=faiss.METRIC_INNER_PRODUCT
-    )
+    found = _search(single, lambda columns: single[columns].T, n_neighbors + 1)
     indices = _without_self(found)
     correlations = np.empty(indices.shape)
     step = max(1, _BLOCK_ENTRIES // (indices.shape[1] * unit.shape[1]))
@@ -98,7 +98,7 @@ def _inverse_spread(spread: Array, length: Array) -> Array:
 
 def _nearest_sparse(X: Any, n_neighbors: int, mean: Array, scale: Array) -> Neighbours:
     rows = _CentredRows.of(X, mean, scale)
-    found = _search_sparse(rows, n_neighbors + 1)
+    found = _search(rows.queries(), rows.against, n_neighbors + 1)
     indices = _without_self(found)
     return Neighbours(indices, rows.correlations(indices))
 
@@ -141,6 +141,23 @@ class _CentredRows(NamedTuple):
         block *= self.inverse[rows, None]
         return block
 
+    def queries(self) -> sparse.csr_array:
+        """Rows as sparse as they came, with one more column for the mean correction.
+
+        They meet rows that are centred, so a query's own row mean drops out, and
+        the shift of all queries is the same row of products.
+        """
+        return sparse.hstack(
+            [self.q * self.inverse[:, None], sparse.csr_array(-self.inverse[:, None])],
+            format="csr",
+            dtype=np.float32,
+        )
+
+    def against(self, rows: slice) -> NDArray[np.float32]:
+        """The rows of a block as columns, and the products of the shift with them."""
+        block = self.dense(rows)
+        return np.vstack([block.T, block @ self.shift]).astype(np.float32)
+
     def correlations(self, indices: NDArray[np.int64]) -> Array:
         """Correlation of each row with the rows named beside it."""
         m, along_shift = self.q.shape[1], self.q @ self.shift
@@ -155,24 +172,16 @@ class _CentredRows(NamedTuple):
         return out
 
 
-def _search_sparse(rows: _CentredRows, k: int) -> NDArray[np.int64]:
-    """The k best rows for each row: sparse queries against dense blocks of rows.
-
-    The other rows of the product are centred, so a query's own row mean drops
-    out and its shift is one more column: the mean correction.
-    """
-    n = rows.q.shape[0]
-    queries = sparse.hstack(
-        [rows.q * rows.inverse[:, None], sparse.csr_array(-rows.inverse[:, None])],
-        format="csr",
-        dtype=np.float32,
-    )
+def _search(
+    queries: Any, against: Callable[[slice], NDArray[np.float32]], k: int
+) -> NDArray[np.int64]:
+    """The k best of all rows for each query, a block of them at a time."""
+    n = queries.shape[0]
     best = _Best(n, k)
     for columns in _blocks(n):
-        block = rows.dense(columns)
-        against = np.vstack([block.T, block @ rows.shift]).astype(np.float32)
+        block = against(columns)
         for part in _blocks(n):
-            best.add(queries[part] @ against, part.start, columns.start)
+            best.add(queries[part] @ block, part.start, columns.start)
     return best.indices()
 
 
