@@ -330,6 +330,11 @@ def test_nominal_features(tmp_path, rows):
         ],
     )
     assert sparse.issparse(onehot.X) == sparse.issparse(codes.X) == ("{" in rows)
+    if sparse.issparse(onehot.X):
+        assert onehot.X.format == codes.X.format == "csr"
+        assert onehot.X.indices.dtype == codes.X.indices.dtype == np.int32
+        assert onehot.X.data.all()
+        assert codes.X.data.all()
 
 
 def test_in_sparse_arff_an_absent_label_is_the_first_declared(tmp_path):
@@ -390,6 +395,8 @@ def test_missing_values_can_be_filled(tmp_path, rows, missing, expected):
     np.testing.assert_array_equal(
         dense(found.X)[[0, 2, 3]], [[1, 1, 4], [3, 1, 0], [8, 0, 0]]
     )
+    if sparse.issparse(found.X):
+        assert found.X.data.all()
     onehot = read(path, "last 1", missing=missing, nominal="onehot")
     hot = [0, 0, 0] if missing == "zero" else [0, 1, 0]
     np.testing.assert_array_equal(dense(onehot.X)[1, 1:4], hot)
@@ -682,6 +689,21 @@ def test_unknown_options(tmp_path, option):
         read(tmp_path / "d.csv", **option)
 
 
+def test_liac_arff_reads_what_is_written(tmp_path):
+    path = tmp_path / "d.arff"
+    data = make(["a b", "größe", "c,d"], ["x\r\ny", "z"])
+    write(data, path)
+    assert b"\r" not in path.read_bytes()
+    found = arff.loads(path.read_text(encoding="utf-8"))
+    assert [name for name, _ in found["attributes"][:3]] == data.feature_names
+    np.testing.assert_array_equal(
+        np.array(found["data"], dtype=float), np.hstack([data.X, data.Y])
+    )
+    write(data._replace(X=sparse.csr_array(data.X)), path)
+    again = arff.loads(path.read_text(encoding="utf-8"))
+    assert again["data"] == found["data"]
+
+
 def test_rows_of_X_are_contiguous(tmp_path):
     write(make(["a", "b", "c"], ["x"]), tmp_path / "d.arff")
     assert read(tmp_path / "d.arff").X.flags.c_contiguous
@@ -745,3 +767,17 @@ def test_the_papers_data(name):
     assert found.label_names == [name for name in names if name in wanted]
     assert (values[:, is_label] == found.Y).all()
     assert (dense(found.X) == values[:, ~is_label]).all()
+
+
+def test_the_stations_of_birds():
+    path = Path(os.environ.get("HOMI_DATA") or "nowhere", "birds.arff.xz")
+    if not path.is_file():
+        pytest.skip("birds is not at hand: HOMI_DATA names no directory with it")
+    codes, onehot = read(path), read(path, nominal="onehot")
+    station = codes.X[:, codes.feature_names.index("location")]
+    hot = [n for n in onehot.feature_names if n.startswith("location=")]
+    columns = [onehot.feature_names.index(name) for name in hot]
+    assert (onehot.X[:, columns].sum(axis=1) == 1).all()
+    values = np.array([float(name.removeprefix("location=")) for name in hot])
+    np.testing.assert_array_equal(onehot.X[:, columns] @ values, station)
+    assert onehot.X.shape[1] == 258 + 2 + len(hot)

@@ -414,9 +414,9 @@ def lying_npz(shape):
 
 def lying_directory():
     """An archive whose directory states a size that no packing reaches."""
-    data = bytearray(lying_npz((100, 1)))
+    data = bytearray(lying_npz((2**26, 1)))
     for at in (i for i in range(len(data)) if data[i : i + 4] == b"PK\1\2"):
-        data[at + 24 : at + 28] = (2**32 - 2).to_bytes(4, "little")
+        data[at + 24 : at + 28] = (2**29 + 2**20).to_bytes(4, "little")
     return bytes(data)
 
 

@@ -14,6 +14,8 @@ import os
 import sys
 import time
 import uuid
+import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from importlib import resources
 from pathlib import Path
@@ -36,6 +38,24 @@ _PATIENCE = 600.0
 
 #: Seconds after which a temporary file can only be that of a killed process.
 _FORGOTTEN = 86400.0
+
+#: Nanoseconds after which a file's time tells whether it has been written again.
+_SETTLED = 2 * 10**9
+
+#: What a parsed file that is damaged, or not ours, can raise.
+_UNSOUND = (
+    OSError,
+    EOFError,
+    KeyError,
+    MemoryError,
+    NotImplementedError,  # a compression method that zipfile does not know
+    OverflowError,
+    RuntimeError,  # an encrypted archive
+    TypeError,
+    ValueError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 class Parsed(NamedTuple):
@@ -60,6 +80,23 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def _source_sha256(path: Path) -> str:
+    """The same, computed once in a process while the file stays as it is.
+
+    A file that was written just now may be written again within one tick of its
+    clock, so it is not trusted to stay.
+    """
+    stat = path.stat()
+    if time.time_ns() - stat.st_mtime_ns < _SETTLED:
+        return file_sha256(path)
+    return _remembered_sha256(path, stat.st_ino, stat.st_size, stat.st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=64)
+def _remembered_sha256(path: Path, inode: int, size: int, modified: int) -> str:
+    return file_sha256(path)
+
+
 def cached(path: Path, options: str, build: Callable[[], Parsed]) -> Parsed:
     """What ``build()`` returns, from the cache if it was built before.
 
@@ -72,7 +109,7 @@ def cached(path: Path, options: str, build: Callable[[], Parsed]) -> Parsed:
     build : callable
         Reads it. Called if the cache has no, or no sound, result.
     """
-    source = file_sha256(path)
+    source = _source_sha256(path)
     key = hashlib.sha256("\n".join((str(FORMAT), _readers(), options)).encode())
     stem = f"{source[:32]}-{key.hexdigest()[:32]}"
     kept = cache_directory() / "parsed" / f"{stem}.npz"
@@ -141,7 +178,7 @@ def _read(path: Path) -> Parsed | None:
             return _unpacked(arrays)
     except FileNotFoundError:
         return None
-    except Exception:  # whatever is wrong with it, the remedy is the same
+    except _UNSOUND:  # whatever is wrong with it, the remedy is the same
         with contextlib.suppress(OSError):
             path.unlink()
         return None

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,16 +81,15 @@ def read(
     >>> read("songs.csv", labels="last 6")  # doctest: +SKIP
     >>> read("birds.arff.xz", "birds.xml", nominal="onehot")  # doctest: +SKIP
     """
-    _check_option("nominal", nominal, Nominal.__args__)  # type: ignore[attr-defined]
-    _check_option("missing", missing, Missing.__args__)  # type: ignore[attr-defined]
+    _check_option("nominal", nominal, get_args(Nominal))
+    _check_option("missing", missing, get_args(Missing))
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}.")
     try:
         features, chosen = split(_parser(path)(path), labels)
         X, names = _encoded(_imputed(features, missing), nominal)
-        if missing == "zero":
-            _fill_with_zeros(X)
+        _settle(X, missing)
         return _dataset(X, indicators(chosen), names, chosen.names)
     except (ValueError, OverflowError) as error:
         # Libraries quote what they could not read, and that may be long.
@@ -177,9 +176,14 @@ def _filled(table: Table, gaps: set[int], missing: Missing) -> Any:
     return values.tocsr() if is_sparse else values
 
 
-def _fill_with_zeros(X: Any) -> None:
-    entries = X.data if sparse.issparse(X) else X
-    entries[np.isnan(entries)] = 0.0
+def _settle(X: Any, missing: Missing) -> None:
+    """Zeros for what is still missing; no zero is stored in a sparse X."""
+    if missing == "zero":
+        entries = X.data if sparse.issparse(X) else X
+        entries[np.isnan(entries)] = 0.0
+    if sparse.issparse(X):
+        X.eliminate_zeros()
+        X.sort_indices()
 
 
 def _columns(values: Any) -> Iterator[tuple[int, Vector, int]]:
@@ -207,6 +211,10 @@ def _encoded(table: Table, nominal: Nominal) -> tuple[Any, list[str]]:
     if nominal == "codes":  # most nominal columns are {0,1}: their own positions
         changed = [j for j in changed if not _is_range(_codes(table.nominal[j]))]
     _check_size(table, changed, nominal)
+    is_sparse = sparse.issparse(values)
+    if is_sparse and changed:  # columns are taken one by one
+        values = values.tocsc()
+        table = table._replace(values=values)
     pieces, start = [], 0
     for j in changed:
         pieces.append((values[:, start:j], names[start:j]))
@@ -214,8 +222,7 @@ def _encoded(table: Table, nominal: Nominal) -> tuple[Any, list[str]]:
         start = j + 1
     pieces.append((values[:, start:], names[start:]))
     blocks, parts = zip(*pieces, strict=True)
-    if len(blocks) > 1:
-        is_sparse = sparse.issparse(values)
+    if changed:
         values = sparse.hstack(blocks, "csr") if is_sparse else np.hstack(blocks)
     return values, list(chain.from_iterable(parts))
 
@@ -223,8 +230,9 @@ def _encoded(table: Table, nominal: Nominal) -> tuple[Any, list[str]]:
 def _block(table: Table, j: int, nominal: Nominal) -> tuple[Any, list[str]]:
     is_sparse, words = sparse.issparse(table.values), table.nominal[j]
     column = table.values[:, [j]].toarray() if is_sparse else table.values[:, [j]]
-    rows = np.flatnonzero(~np.isnan(column[:, 0]))
-    positions = column[rows, 0].astype(np.intp)
+    # In 32 bits, as the indices of the rest: stacking takes the widest of all.
+    rows = np.flatnonzero(~np.isnan(column[:, 0])).astype(np.int32)
+    positions = column[rows, 0].astype(np.int32)
     if nominal == "onehot":
         shape = (len(column), len(words))
         block = sparse.csr_array((np.ones(len(rows)), (rows, positions)), shape=shape)
