@@ -146,7 +146,7 @@ class LinearMultiLabelClassifier(MultiLabelClassifier):
                 # NaN or infinity in a row of X is in its product as well: the
                 # smaller of the two tells.
                 small = X if X.size < product.size else product
-                if math.isfinite(small.sum()):
+                if math.isfinite(np.vdot(small, small)):
                     return product
         return self._checked_rows(X) @ self.coef_.T
 
