@@ -179,9 +179,7 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         X, target = self._check_fit_input(X, y)
         sweeps = self._init_callback_context(max_subtasks=self.max_iter)
         sweeps.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        moments = Moments.from_rows(X, target.indicator)
-        mean, scale = self._standardization(moments)
-        problem = self._problem(X, moments, mean, scale)
+        problem, mean, scale = self._problem(X, target.indicator)
         start = None
         if self.init == "random":
             start = random_params(problem, check_random_state(self.random_state))
@@ -199,18 +197,17 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         )
         return self
 
-    def _standardization(self, moments: Moments) -> tuple[Any, Any]:
+    def _problem(self, X: Any, indicator: Any) -> tuple[Problem, Any, Any]:
+        """What the solver is given, and the mean and scale that it is given in."""
+        moments = Moments.from_rows(X, indicator)
+        mean, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
         if self.standardize:
-            return moments.x_mean, moments.scale()
-        return np.zeros_like(moments.x_mean), np.ones_like(moments.x_mean)
-
-    def _problem(self, X: Any, moments: Moments, mean: Any, scale: Any) -> Problem:
-        if self.standardize:
+            mean, scale = moments.x_mean, moments.scale()
             moments = moments.standardized()
         if self.gamma > 0:
             L = neighbour_laplacian(X, self.n_neighbors, mean=mean, scale=scale)
             moments = moments.with_graph(X, L, scale=scale)
-        return Problem(moments, self.lam, self.beta, self.gamma)
+        return Problem(moments, self.lam, self.beta, self.gamma), mean, scale
 
     def _store(self, solution: Solution, mean: Any, scale: Any) -> None:
         self.history_ = solution.history

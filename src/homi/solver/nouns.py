@@ -52,24 +52,25 @@ class Problem:
     def n_labels(self) -> int:
         return len(self.moments.y_mean)
 
-    @property
+    @cached_property
     def H(self) -> Array | None:
         """``γXᵀLX``, or None where it is zero."""
         if self.gamma == 0 or self.moments.H is None:
             return None
-        return self.gamma * self.moments.H
+        return self.moments.H if self.gamma == 1 else self.gamma * self.moments.H
 
     @cached_property
     def pencil(self) -> Pencil:
         """``(G + λI, γH)``: the W step of the paper, z held."""
-        return factor_pencil(_plus_diagonal(self.moments.G, self.lam), self.H)
+        return factor_pencil(_add_to_diagonal(self.moments.G, self.lam), self.H)
 
     @cached_property
     def joint_pencil(self) -> Pencil:
         """``(G - aaᵀ/(n+λ) + λI, γH)``: the W step with z solved for."""
         x = self.moments.x_mean
-        gram = self.moments.Sxx + self._kept * np.outer(x, x)
-        return factor_pencil(_plus_diagonal(gram, self.lam), self.H)
+        gram = self._kept * np.outer(x, x)
+        gram += self.moments.Sxx
+        return factor_pencil(_add_to_diagonal(gram, self.lam), self.H)
 
     @cached_property
     def joint_C(self) -> Array:
@@ -89,10 +90,10 @@ class Problem:
         return self.moments.n * self.lam / (self.moments.n + self.lam)
 
 
-def _plus_diagonal(A: Array, value: float) -> Array:
-    out = A.copy()
-    out.flat[:: len(A) + 1] += value
-    return out
+def _add_to_diagonal(A: Array, value: float) -> Array:
+    """``A + value I``, in place."""
+    A.flat[:: len(A) + 1] += value
+    return A
 
 
 @dataclass(frozen=True)
