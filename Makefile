@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Data sets as ARFF files, if there are any beside the checkout; tests skip without.
 export HOMI_DATA ?= $(firstword $(wildcard data ../shared/data))
 
-.PHONY: demo test lint types unit slow speed loading format clean
+.PHONY: demo test lint types unit slow speed loading metrics format clean
 .DEFAULT_GOAL := demo
 
 .venv/installed: pyproject.toml constraints.txt
@@ -18,5 +18,6 @@ unit: .venv/installed ; $(BIN)/python -m pytest
 slow: .venv/installed ; $(BIN)/python -m pytest -m slow
 speed: .venv/installed ; $(BIN)/python benchmarks/speed.py
 loading: .venv/installed ; $(BIN)/python benchmarks/loading.py
+metrics: .venv/installed ; $(BIN)/python benchmarks/metrics.py
 format: .venv/installed ; $(BIN)/ruff check --fix . && $(BIN)/ruff format .
 clean: ; rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import reference
 from conftest import make_problem, random_rows
@@ -356,3 +357,24 @@ def test_memory_zero_is_allowed():
     solution = accelerate(problem, start, max_iter=500, tol=1e-12, memory=0)
     best = solve(problem, max_iter=500, tol=1e-12)
     assert total(solution.history[-1]) == pytest.approx(total(best.history[-1]))
+
+
+def blas_threads():
+    pools = threadpool_info()
+    return {p["num_threads"] for p in pools if p["user_api"] == "blas"}
+
+
+@pytest.mark.parametrize("options", SOLVERS.values(), ids=SOLVERS)
+def test_small_problems_are_solved_by_one_thread(problem, options):
+    seen = []
+    with threadpool_limits(limits=2):
+        before = blas_threads()
+        solve(
+            problem,
+            max_iter=2,
+            on_sweep=lambda terms, params: seen.append(blas_threads()),
+            **options,
+        )
+        assert blas_threads() == before
+    assert seen[0] == {1}
+    assert before == {2}
