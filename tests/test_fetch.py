@@ -24,8 +24,9 @@ import pytest
 import requests
 
 from homi.datasets import cache as cache_module
-from homi.datasets.fetch import FetchError, _Download, cached_path, fetch, text_sha256
+from homi.datasets.fetch import FetchError, _Download, cached_path, fetch
 from homi.datasets.registry import Citation, Entry, registry
+from homi.datasets.unpack import text_sha256
 
 SECONDS = (5.0, 5.0)
 

@@ -20,12 +20,8 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 
 from homi import HOMI
-from homi.datasets.folds import (
-    FixedFolds,
-    IterativeStratifiedKFold,
-    load_folds,
-    save_folds,
-)
+from homi.datasets.fold_files import FixedFolds, load_folds, save_folds
+from homi.datasets.folds import IterativeStratifiedKFold
 
 
 def labels(seed=0, n=200, density=(0.5, 0.2, 0.1, 0.05, 0.02)):

@@ -2,12 +2,8 @@
 
 from homi.datasets.dataset import Dataset
 from homi.datasets.fetch import FetchError, fetch
-from homi.datasets.folds import (
-    FixedFolds,
-    IterativeStratifiedKFold,
-    load_folds,
-    save_folds,
-)
+from homi.datasets.fold_files import FixedFolds, load_folds, save_folds
+from homi.datasets.folds import IterativeStratifiedKFold
 from homi.datasets.load import load
 from homi.datasets.read import read
 from homi.datasets.summary import Summary, cooccurrence, summarize, summary

@@ -7,24 +7,20 @@ cache is replaced only by text whose sha256 is the registry's.
 
 from __future__ import annotations
 
-import bz2
 import contextlib
-import gzip
 import hashlib
-import lzma
 import os
 import re
 import threading
-import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from homi.datasets.cache import cache_directory, file_sha256, lock, sweep
 from homi.datasets.registry import Entry, require
+from homi.datasets.unpack import Damaged, blocks
 
 #: Called with the bytes that have arrived and, where the server tells, their number.
 Progress = Callable[[int, int | None], None]
@@ -41,20 +37,6 @@ _REDIRECTS = 5
 
 #: A length that a server may claim; more digits than any file has are none.
 _NUMBER = re.compile(r"\d{1,15}", re.ASCII)
-
-_UNREADABLE = (
-    EOFError,
-    NotImplementedError,  # a compression method that zipfile does not know
-    OSError,  # gzip and bz2
-    RuntimeError,  # an encrypted archive
-    lzma.LZMAError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
-
-
-class _Damaged(Exception):
-    """A compressed file that cannot be unpacked."""
 
 
 class FetchError(FileNotFoundError):
@@ -124,19 +106,6 @@ def fetch(
 def cached_path(entry: Entry) -> Path:
     """Where ``fetch`` puts a data set."""
     return cache_directory() / "arff" / f"{entry.name}.arff"
-
-
-def text_sha256(path: Path) -> str:
-    """The sha256 of the text in a file, compressed or not."""
-    digest = hashlib.sha256()
-    try:
-        for block in _blocks(path):
-            digest.update(block)
-    except _Damaged as error:
-        raise ValueError(
-            f"{path} is damaged ({error}); replace it by a whole copy."
-        ) from error
-    return digest.hexdigest()
 
 
 def _advice(entry: Entry) -> str:
@@ -335,7 +304,7 @@ def _copy_text(part: Path, output: Path, entry: Entry) -> None:
     digest, size = hashlib.sha256(), 0
     try:
         with open(output, "xb") as file:
-            for block in _blocks(part):
+            for block in blocks(part):
                 size += len(block)
                 if size > entry.n_bytes:
                     raise _BadContent(
@@ -343,56 +312,13 @@ def _copy_text(part: Path, output: Path, entry: Entry) -> None:
                     )
                 digest.update(block)
                 file.write(block)
-    except _Damaged as error:
+    except Damaged as error:
         raise _BadContent(f"sends a damaged file ({error})") from error
     if digest.hexdigest() != entry.sha256:
         raise _BadContent(
             f"sends {size} bytes with sha256 {digest.hexdigest()}, expected "
             f"{entry.n_bytes} bytes with {entry.sha256}, so they are refused"
         )
-
-
-def _blocks(path: Path) -> Iterator[bytes]:
-    """A file's text, block by block, so that no text is too long for memory."""
-    try:
-        with _text(path) as stream:
-            while block := stream.read(_CHUNK):
-                yield block
-    except _UNREADABLE as error:
-        # Without a number it is not the system's but that of what unpacks.
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
-        raise _Damaged(error) from error
-
-
-@contextlib.contextmanager
-def _text(path: Path) -> Iterator[Any]:
-    """A file's text as a stream, by its first bytes: what a URL ends in is a claim."""
-    with open(path, "rb") as file:
-        start = file.read(6)
-        file.seek(0)
-        if start.startswith(b"PK\x03\x04"):
-            with zipfile.ZipFile(file) as archive, _only_arff(archive) as member:
-                yield member
-        elif start.startswith(b"\x1f\x8b"):
-            with gzip.open(file) as stream:
-                yield stream
-        elif start == b"\xfd7zXZ\x00":
-            with lzma.open(file) as stream:
-                yield stream
-        elif start.startswith(b"BZh"):
-            with bz2.open(file) as stream:
-                yield stream
-        else:
-            yield file
-
-
-def _only_arff(archive: zipfile.ZipFile) -> IO[bytes]:
-    """The bytes of the one ARFF member; what it is called is never used as a path."""
-    members = [i for i in archive.infolist() if i.filename.lower().endswith(".arff")]
-    if len(members) != 1:
-        raise zipfile.BadZipFile(f"an archive with {len(members)} ARFF files, not 1")
-    return archive.open(members[0])
 
 
 @contextlib.contextmanager

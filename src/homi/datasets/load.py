@@ -14,9 +14,10 @@ import numpy as np
 
 from homi.datasets.cache import Parsed, cached, file_sha256
 from homi.datasets.dataset import Dataset
-from homi.datasets.fetch import cached_path, fetch, text_sha256
+from homi.datasets.fetch import cached_path, fetch
 from homi.datasets.read import read
 from homi.datasets.registry import Entry, UnknownDataset, lookup, nearest
+from homi.datasets.unpack import text_sha256
 
 _ENDS = (".arff", ".arff.xz", ".arff.gz", ".arff.bz2")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from homi.estimators.targets import Target, check_target
 _TAIL = 0.05
 
 
-class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
+class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
     """Input checks, label names, and predictions from scores.
 
     A subclass sets what it learns in ``fit`` after ``_check_fit_input``, and gives
@@ -42,8 +43,9 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator):
         self._target = target.encoding
         return X, target
 
+    @abstractmethod
     def _scores(self, X: Any) -> NDArray[np.float64]:
-        raise NotImplementedError  # pragma: no cover - every subclass has its own
+        """Scores of checked rows."""
 
     def decision_function(self, X):
         """Score of each label, above 0 where it is predicted.
