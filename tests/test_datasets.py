@@ -2,6 +2,8 @@
 
 import gzip
 import lzma
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -114,3 +116,10 @@ def test_labels_of_another_data_set_are_an_error(tmp_path):
     write(tmp_path, "words", SPARSE.replace("warm day", "cold day"))
     with pytest.raises(ValueError, match=r"1 label\(s\) that .* such as 'warm day'"):
         load("words", tmp_path)
+
+
+def test_without_its_packages_the_import_says_what_to_install():
+    code = "import sys; sys.modules['arff'] = None; import homi.datasets"
+    command = [sys.executable, "-c", code]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "pip install 'homi[data]'" in result.stderr

@@ -1,10 +1,13 @@
 """The demonstration, whole, as `make demo` runs it."""
 
+import sys
+
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from homi import demo
+from homi.__main__ import main
 from homi.cli import app
 
 
@@ -47,3 +50,18 @@ def test_the_table_is_mean_and_standard_deviation():
     assert header[1] == "Hamming loss ↓"
     assert row == ["method"] + ["0.200 ± 0.141"] * 4
     assert np.std([0.1, 0.3], ddof=1) == pytest.approx(0.141, abs=5e-4)
+
+
+def test_the_module_is_the_command(capsys, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["homi", "--version"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.strip()
+
+
+def test_without_its_packages_the_command_says_what_to_install(monkeypatch):
+    monkeypatch.delitem(sys.modules, "homi.cli")
+    monkeypatch.setitem(sys.modules, "typer", None)
+    with pytest.raises(SystemExit, match=r"package typer.*pip install 'homi\[all\]'"):
+        main()

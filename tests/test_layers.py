@@ -17,7 +17,7 @@ LAYERS = [
     {"estimators"},
     {"", "plots"},
     {"demo", "data_cli"},
-    {"cli"},
+    {"cli", "__main__"},
 ]
 
 FILES = sorted(SOURCE.rglob("*.py"))

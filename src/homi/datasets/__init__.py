@@ -1,14 +1,21 @@
 """Data sets by name, files of one's own, data made to order, statistics and folds."""
 
-from homi.datasets.dataset import Dataset
-from homi.datasets.fetch import FetchError, fetch
-from homi.datasets.fold_files import FixedFolds, load_folds, save_folds
-from homi.datasets.folds import IterativeStratifiedKFold
-from homi.datasets.load import load
-from homi.datasets.read import read
-from homi.datasets.summary import Summary, cooccurrence, summarize, summary
-from homi.datasets.synthetic import make_correlated, make_correlated_batches
-from homi.datasets.write import write
+try:
+    from homi.datasets.dataset import Dataset
+    from homi.datasets.fetch import FetchError, fetch
+    from homi.datasets.fold_files import FixedFolds, load_folds, save_folds
+    from homi.datasets.folds import IterativeStratifiedKFold
+    from homi.datasets.load import load
+    from homi.datasets.read import read
+    from homi.datasets.summary import Summary, cooccurrence, summarize, summary
+    from homi.datasets.synthetic import make_correlated, make_correlated_batches
+    from homi.datasets.write import write
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        f"homi.datasets needs the package {error.name}, which is not installed; "
+        "install what it needs by: pip install 'homi[data]'",
+        name=error.name,
+    ) from error
 
 __all__ = [
     "Dataset",

@@ -1,0 +1,19 @@
+"""``python -m homi`` and the command ``homi``."""
+
+import sys
+
+
+def main() -> None:
+    """Run the command, or say what to install for it."""
+    try:
+        from homi.cli import app
+    except ImportError as error:
+        sys.exit(
+            f"homi: the command needs the package {error.name}, which is not "
+            "installed; install what it needs by: pip install 'homi[all]'"
+        )
+    app()
+
+
+if __name__ == "__main__":
+    main()
