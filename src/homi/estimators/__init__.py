@@ -2,5 +2,6 @@
 
 from homi.estimators.base import LinearMultiLabelClassifier, MultiLabelClassifier
 from homi.estimators.homi import HOMI
+from homi.estimators.ml_knn import MLkNN
 
-__all__ = ["HOMI", "LinearMultiLabelClassifier", "MultiLabelClassifier"]
+__all__ = ["HOMI", "LinearMultiLabelClassifier", "MLkNN", "MultiLabelClassifier"]

@@ -102,12 +102,15 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         probabilities : ndarray of shape (n_samples, n_labels), or (n_samples,
             n_classes) with rows that sum to 1 if fitted on a 1-D y
         """
-        inside = _bend(self._checked_scores(X) + 0.5)
+        inside = self._probabilities(self._checked_scores(X))
         if self._target.kind == "binary":
             return np.hstack([1.0 - inside, inside])
         if self._target.kind == "multiclass":
             inside /= inside.sum(axis=1, keepdims=True)
         return inside
+
+    def _probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        return _bend(scores + 0.5)
 
     def _checked_scores(self, X: Any) -> NDArray[np.float64]:
         return self._scores(self._checked_rows(X))

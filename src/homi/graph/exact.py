@@ -60,7 +60,7 @@ def _blocks(n: int, step: int | None = None) -> Iterator[slice]:
     return (slice(i, min(i + step, n)) for i in range(0, n, step))
 
 
-def _without_self(found: NDArray[np.int64]) -> NDArray[np.int64]:
+def without_self(found: NDArray[np.int64]) -> NDArray[np.int64]:
     """Drop each row's own number, or the worst candidate where it is not among them."""
     n, k = found.shape
     is_self = found == np.arange(n)[:, None]
@@ -74,7 +74,7 @@ def _nearest_dense(
     unit = _unit_rows((X - mean) / scale)
     single = unit.astype(np.float32)
     found = _search(single, lambda columns: single[columns].T, n_neighbors + 1)
-    indices = _without_self(found)
+    indices = without_self(found)
     correlations = np.empty(indices.shape)
     step = max(1, _BLOCK_ENTRIES // (indices.shape[1] * unit.shape[1]))
     for rows in _blocks(len(unit), step):
@@ -99,7 +99,7 @@ def _inverse_spread(spread: Array, length: Array) -> Array:
 def _nearest_sparse(X: Any, n_neighbors: int, mean: Array, scale: Array) -> Neighbours:
     rows = _CentredRows.of(X, mean, scale)
     found = _search(rows.queries(), rows.against, n_neighbors + 1)
-    indices = _without_self(found)
+    indices = without_self(found)
     return Neighbours(indices, rows.correlations(indices))
 
 
