@@ -164,7 +164,7 @@ def test_one_dimensional_classes(rows):
 def test_probabilities_stay_inside_and_grow_with_the_score(rows):
     X, Y = rows
     model = HOMI(standardize=False).fit(X, Y)
-    far = np.vstack([X, 1e3 * X, 1e9 * X])
+    far = np.vstack([X, 1e3 * X, 1e9 * X, 1e30 * X])
     scores, inside = model.decision_function(far), model.predict_proba(far)
     assert inside.min() > 0
     assert inside.max() < 1

@@ -175,4 +175,6 @@ def _bend(g: NDArray[np.float64]) -> NDArray[np.float64]:
     """g where it is well inside (0, 1), hyperbolic tails that never reach 0 or 1."""
     below = _TAIL**2 / (2 * _TAIL - np.minimum(g, _TAIL))
     above = _TAIL**2 / (2 * _TAIL - np.minimum(1.0 - g, _TAIL))
-    return np.where(g < _TAIL, below, np.where(g > 1 - _TAIL, 1.0 - above, g))
+    # Far out, 1 less the tail is rounded to 1.
+    above = np.minimum(1.0 - above, np.nextafter(1.0, 0.0))
+    return np.where(g < _TAIL, below, np.where(g > 1 - _TAIL, above, g))
