@@ -315,8 +315,8 @@ CASES = [
     (".arff", b"@attribute '\\ud800' real\n", "line 1: .* holds half a character"),
     (".csv", b"", "is empty; its first line must name the columns"),
     (".csv", b"a,y\n", "has 0 rows"),
-    (".csv", b"a,y\n1,0\n2\n", "Row #3: Expected 2 columns, got 1"),
-    (".csv", b"a,y\n1,0\n2,\xff\n", "Row #3: .*invalid UTF8"),
+    (".csv", b"a,y\n1,0\n2\n", "line 3: Expected 2 columns, got 1"),
+    (".csv", b"a,y\n1,0\n2,\xff\n", "line 3: .*invalid UTF8"),
     (".csv", b"a,a\n1,0\n", "two columns are named 'a'"),
     (".csv", b"a,y\n1,maybe\n", "label 'y' is 'maybe' in row 1"),
     (".csv", b'"' + LONG * 20, "line 1: the header cannot be read: field larger"),
@@ -522,3 +522,21 @@ def test_fuzz_of_mutations(tmp_path_factory, name, seed, count):
     for _ in range(count):
         data = rng.choice(MUTATIONS)(data, rng) or b"\n"
     outcome(tmp_path_factory.getbasetemp(), suffix, data, labels)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("a,b,c\n1,0,1\n4,5\n", 3),
+        ('a,b,c\n"1\n2",0,1\n4,5\n', 4),
+        ("a,b,c\n\n1,0,1\n\n4,5\n", 5),
+        ("a,b,c\n1,0,1\n1,0,1\n1,0,1,7\n1,0,1\n", 4),
+    ],
+)
+def test_a_short_or_long_row_is_named_by_its_line(tmp_path, text, line):
+    path = tmp_path / "rows.csv"
+    path.write_text(text)
+    with pytest.raises(
+        ValueError, match=rf"rows\.csv: line {line}: Expected 3 columns"
+    ):
+        read(path, "last 1")

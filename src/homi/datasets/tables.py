@@ -19,6 +19,7 @@ from homi.datasets.files import (
     MAX_LINE,
     Refused,
     array_budget,
+    at_line,
     number,
     open_binary,
     short,
@@ -37,6 +38,18 @@ _DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([T ].*)?", re.ASCII)
 
 Column = tuple[NDArray[np.float64], list[str] | None]
 
+#: What pyarrow raises on a damaged file: its own errors, and some of Python's.
+_PARQUET_ERRORS = (
+    pa.ArrowException,
+    AttributeError,
+    LookupError,
+    OSError,
+    OverflowError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+
 
 def parse_text(path: Path) -> Content:
     """A CSV or TSV file whose first line names the columns.
@@ -46,8 +59,23 @@ def parse_text(path: Path) -> Content:
     """
     delimiter = "\t" if split_name(path)[1] == ".tsv" else ","
     size = {f"f{j}": pa.string() for j in range(_n_columns(path, delimiter))}
+    try:
+        table = _csv(path, delimiter, size)
+    except pa.ArrowInvalid as error:
+        row = re.search(r"Row #(\d+): (.*)", str(error), re.DOTALL)
+        if row is None:
+            raise
+        line = _line_of(int(row[1]), path, delimiter)
+        raise at_line(line, row[2].rstrip()) from error
+    if any(kind != pa.string() for kind in table.schema.types):
+        raise Refused("line 1: the quotes in the header cannot be understood.")
+    names = [column[0].as_py() for column in table.columns]
+    return _content(names, [column.slice(1) for column in table.columns])
+
+
+def _csv(path: Path, delimiter: str, size: dict[str, Any]) -> Any:
     with open_binary(path) as file:
-        table = pyarrow.csv.read_csv(
+        return pyarrow.csv.read_csv(
             file,
             # One thread, because only then does an error name its row.
             pyarrow.csv.ReadOptions(
@@ -56,10 +84,23 @@ def parse_text(path: Path) -> Content:
             pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
             pyarrow.csv.ConvertOptions(column_types=size, strings_can_be_null=False),
         )
-    if any(kind != pa.string() for kind in table.schema.types):
-        raise Refused("line 1: the quotes in the header cannot be understood.")
-    names = [column[0].as_py() for column in table.columns]
-    return _content(names, [column.slice(1) for column in table.columns])
+
+
+def _line_of(row: int, path: Path, delimiter: str) -> int:
+    """The line that a row starts in; rows with quoted line breaks take several."""
+    with (
+        open_binary(path) as file,
+        io.TextIOWrapper(file, "utf-8-sig", errors="replace", newline="") as text,
+    ):
+        rows, seen, start = csv.reader(text, delimiter=delimiter), 0, 1
+        while seen < row:
+            start = rows.line_num + 1
+            try:
+                # pyarrow passes over empty lines, and does not count them.
+                seen += bool(next(rows))
+            except (StopIteration, csv.Error):
+                break
+        return start
 
 
 def parse_parquet(path: Path) -> Content:
@@ -70,7 +111,7 @@ def parse_parquet(path: Path) -> Content:
             table = _parquet(source, array_budget(path))
         except Refused:
             raise
-        except Exception as error:  # pyarrow's are of many kinds, OSError among them
+        except _PARQUET_ERRORS as error:
             raise Refused(f"cannot be read as Parquet: {error}") from error
     return _content(table.column_names, table.columns)
 
