@@ -1,7 +1,8 @@
 """The user's cache, and in it each parsed file as one compact ``.npz``.
 
-A parsed file is found again by the checksum of the file it came from, so that it can
-never be stale, and holds nothing but arrays: it is read without pickle.
+A parsed file is found again by the checksum of the file it came from, not by its name,
+and holds nothing but arrays: it is read without pickle. Within a process the checksum
+is taken again only where the file's size or time has changed.
 """
 
 from __future__ import annotations
