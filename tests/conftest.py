@@ -4,10 +4,13 @@ import os
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.model_selection import KFold
 
 from homi.datasets import load
 from homi.datasets.load import at_hand
 from homi.graph import neighbour_laplacian
+from homi.metrics import PAPER_METRICS, evaluate, macro_auc
 from homi.moments import Moments
 from homi.solver import Problem
 
@@ -30,6 +33,39 @@ def make_problem(X, Y, n_neighbors=5, *, standardize=False, **hyper):
     L = neighbour_laplacian(X, n_neighbors, mean=mean, scale=scale)
     moments = moments.with_graph(X, L)
     return Problem(moments.standardized() if standardize else moments, **hyper)
+
+
+class FiveFolds:
+    """Values of the paper's four metrics, one row per fold."""
+
+    def __init__(self, values):
+        self.means = np.mean(values, axis=0)
+        self.deviations = np.std(values, axis=0, ddof=1)
+
+    def agree_with(self, means, deviations=2.0):
+        """Means of an independent run, None for one that is not compared."""
+        compared = np.array([mean is not None for mean in means])
+        gaps = np.abs(self.means - np.array(means, dtype=float))[compared]
+        # The figures to compare with are rounded to three digits.
+        allowed = deviations * self.deviations[compared] + 0.0005
+        assert (gaps <= allowed).all(), (self.means, self.deviations, means)
+
+
+def five_folds(model, dataset):
+    """Cross-validate; labels without an AUC count as 0, as in the runs compared."""
+    X, Y, *_ = dataset
+    values = []
+    for train, test in KFold(5, shuffle=True, random_state=0).split(X):
+        fitted = clone(model).fit(X[train], Y[train])
+        scores = fitted.ranking_scores(X[test])
+        labels = fitted.predict(X[test])
+        values.append(
+            [
+                *evaluate(Y[test], scores, labels, PAPER_METRICS[:3]).values(),
+                macro_auc(Y[test], scores, undefined="zero"),
+            ]
+        )
+    return FiveFolds(values)
 
 
 @pytest.fixture(autouse=True, scope="session")

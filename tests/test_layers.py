@@ -12,8 +12,8 @@ SOURCE = Path(homi.__file__).parent
 #: Lowest first. A module may import from its own layer and from those before it.
 LAYERS = [
     {"linalg", "threads", "pairs"},
-    {"moments", "graph", "metrics", "datasets"},
-    {"solver"},
+    {"moments", "graph", "metrics", "datasets", "proximal", "label_graph"},
+    {"solver", "margins"},
     {"estimators"},
     {"", "plots"},
     {"demo", "data_cli"},

@@ -13,6 +13,8 @@ from hypothesis.extra import numpy as hnp
 from sklearn.datasets import make_multilabel_classification
 from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from homi import metrics, pairs
 from homi.metrics import METRICS, PAPER_METRICS, evaluate, scorers
@@ -471,6 +473,27 @@ def test_scorers_in_grid_search():
     losses = -search.fit(X, labels).cv_results_["mean_test_ranking_loss"]
     assert losses.argmin() == search.best_index_
     assert (losses > 0).all()
+
+
+class Margins(RidgeClassifier):
+    """A classifier whose ranking is the opposite of its decisions."""
+
+    def ranking_scores(self, X):
+        return -self.decision_function(X)
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2])
+def test_scorers_rank_by_what_the_classifier_ranks_by(steps):
+    X, labels = make_multilabel_classification(n_samples=60, random_state=0)
+    model = Margins()
+    if steps:
+        model = make_pipeline(*[StandardScaler()] * (steps - 1), model)
+    scores = -model.fit(X, labels).decision_function(X)
+    expected = evaluate(labels, scores, model.predict(X))
+    expected = {name: -value for name, value in expected.items()}
+    expected["macro_auc"] *= -1
+    found = {name: score(model, X, labels) for name, score in scorers().items()}
+    assert found == pytest.approx(expected)
 
 
 def test_scorers_can_be_sent_to_other_processes():

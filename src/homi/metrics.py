@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 from sklearn.metrics import label_ranking_average_precision_score, make_scorer
+from sklearn.pipeline import Pipeline
 
 from homi.pairs import misordered_pairs, pair_counts
 
@@ -270,19 +271,46 @@ METRICS: dict[str, Metric] = {
 def scorers(names: Iterable[str] = PAPER_METRICS) -> dict[str, Any]:
     """Scorers for ``cross_validate`` or ``GridSearchCV``; losses come negated.
 
+    Metrics of rankings take ``ranking_scores`` of a classifier that has them, also at
+    the end of a pipeline, and ``decision_function`` of any other.
+
     Examples
     --------
     >>> sorted(scorers(["one_error", "macro_auc"]))
     ['macro_auc', 'one_error']
     """
-    return {
-        metric.name: make_scorer(
-            metric.function,
-            response_method=metric.response,
-            greater_is_better=metric.greater_is_better,
-        )
-        for metric in map(_lookup, names)
-    }
+    return {name: _scorer(_lookup(name)) for name in names}
+
+
+def _scorer(metric: Metric) -> Any:
+    by_response = make_scorer(
+        metric.function,
+        response_method=metric.response,
+        greater_is_better=metric.greater_is_better,
+    )
+    return (
+        _RankingScorer(metric, by_response)
+        if metric.response == _SCORES
+        else (by_response)
+    )
+
+
+@dataclass(frozen=True)
+class _RankingScorer:
+    """Scorer by ``ranking_scores`` where the classifier, or a pipeline's, has them."""
+
+    metric: Metric
+    by_response: Callable[..., float]
+
+    def __call__(self, estimator: Any, X: Any, Y: MatrixLike) -> float:
+        last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+        if not hasattr(last, "ranking_scores"):
+            return self.by_response(estimator, X, Y)
+        if last is not estimator and len(estimator) > 1:
+            X = estimator[:-1].transform(X)
+        sign = 1.0 if self.metric.greater_is_better else -1.0
+        scores = last.ranking_scores(X)
+        return sign * self.metric(Y, scores.reshape(np.shape(Y)))
 
 
 def evaluate(

@@ -29,6 +29,11 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
     A 1-D y works too, as one label per class.
     """
 
+    #: Values of the parameters that the HOMI paper searched.
+    paper_grid: dict[str, list[Any]] = {}
+    #: Whether the equations are not public and had to be reconstructed.
+    reconstruction = False
+
     def _check_fit_input(self, X: Any, Y: Any) -> tuple[Any, Target]:
         if Y is None:
             raise ValueError(
@@ -62,6 +67,25 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         """
         scores = self._checked_scores(X)
         return scores.ravel() if self._target.kind == "binary" else scores
+
+    def ranking_scores(self, X):
+        """Scores that compare the labels of a row with each other.
+
+        Ranking metrics and their scorers take these. They are the decision scores,
+        except where those are margins, each on its label's own scale: then they are
+        probabilities, and their order need not agree with the signs of the margins.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_labels), or (n_samples,) if the
+            classifier was fitted on a 1-D y of two classes
+        """
+        return self.decision_function(X)
 
     def predict(self, X):
         """Predict the labels of each row.

@@ -66,9 +66,6 @@ class MLkNN(MultiLabelClassifier):
     (2, 4)
     """
 
-    #: The paper compares with k = 10 and searches nothing.
-    paper_grid: dict[str, list[Any]] = {}
-
     _parameter_constraints = {
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "smoothing": [Interval(Real, 0, None, closed="neither")],

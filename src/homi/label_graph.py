@@ -1,0 +1,30 @@
+"""Graphs of the labels: how alike two columns of Y are, from YᵀY alone."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from homi.linalg import Array
+
+
+def cosine_similarity(YtY: Array) -> Array:
+    """``cos(y_p, y_q)``; 0 for a label that no row has."""
+    length = np.sqrt(np.diag(YtY))
+    return _divide(YtY, np.outer(length, length))
+
+
+def jaccard_similarity(YtY: Array) -> Array:
+    """Rows with both labels as a share of rows with either; 0 where none has."""
+    count = np.diag(YtY)
+    return _divide(YtY, count[:, None] + count - YtY)
+
+
+def laplacian(S: Array) -> Array:
+    """``diag(S1) - S``, so that ``½ Σ s_pq ‖v_p - v_q‖² = tr(V L Vᵀ)``."""
+    L = -S
+    L[np.diag_indices_from(L)] += S.sum(axis=1)
+    return L
+
+
+def _divide(A: Array, B: Array) -> Array:
+    return np.divide(A, B, out=np.zeros_like(A), where=B > 0)
