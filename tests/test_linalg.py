@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from homi.linalg import (
     factor_pencil,
     inner,
+    largest_eigenvalue,
     positive_eigenpairs,
     solve_psd,
     solve_two_sided,
@@ -291,3 +292,12 @@ def test_inner_is_the_trace(seed, n, q):
     assert inner(A, B) == pytest.approx(np.trace(A.T @ B))
     assert type(inner(A, np.asfortranarray(B))) is float
     assert inner(A, np.asfortranarray(B)) == pytest.approx(np.trace(A.T @ B))
+
+
+@given(seed=SEEDS, n=SIZES)
+@repeatable
+def test_largest_eigenvalue(seed, n):
+    values = np.random.default_rng(seed).normal(size=n)
+    A, _ = with_eigenvalues(np.random.default_rng(seed + 1), values)
+    assert largest_eigenvalue(A) == pytest.approx(values.max(), abs=1e-10)
+    assert largest_eigenvalue(np.zeros((0, 0))) == 0.0

@@ -70,6 +70,15 @@ def positive_eigenpairs(A: Array) -> tuple[Array, Array]:
     return values[keep], vectors[:, keep]
 
 
+def largest_eigenvalue(A: Array) -> float:
+    """The largest eigenvalue of a symmetric A; 0 if it is empty."""
+    last = len(A) - 1
+    if last < 0:
+        return 0.0
+    only = [last, last]
+    return float(scipy.linalg.eigvalsh(A, subset_by_index=only, check_finite=False)[0])
+
+
 def solve_two_sided(pencil: Pencil, M: Array, R: Array) -> Array:
     """Solve ``A X + H X M = R`` with the factored (A, H) and a symmetric ``M >= 0``."""
     nu, Q = scipy.linalg.eigh(M, check_finite=False)

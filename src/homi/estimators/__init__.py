@@ -1,11 +1,13 @@
 """Multi-label classifiers with scikit-learn's contract."""
 
 from homi.estimators.base import LinearMultiLabelClassifier, MultiLabelClassifier
+from homi.estimators.glocal import GLOCAL
 from homi.estimators.homi import HOMI
 from homi.estimators.ml_knn import MLkNN
 from homi.estimators.ml_lrc import MLLRC
 
 __all__ = [
+    "GLOCAL",
     "HOMI",
     "MLLRC",
     "LinearMultiLabelClassifier",
