@@ -15,8 +15,9 @@ LAYERS = [
     {"moments", "graph", "metrics", "datasets", "proximal", "label_graph"},
     {"solver", "margins"},
     {"estimators"},
-    {"", "plots"},
-    {"demo", "data_cli"},
+    {"", "plots", "cli_errors"},
+    {"benchmark"},
+    {"demo", "data_cli", "bench_cli"},
     {"cli", "__main__"},
 ]
 

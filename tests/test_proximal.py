@@ -14,6 +14,7 @@ from homi.proximal import (
     shrink_rows,
     shrink_singular_values,
     soft_threshold,
+    split,
 )
 
 STEPS = {
@@ -138,3 +139,27 @@ def test_no_curvature_and_nothing_to_explain():
     found = run(smooth, 1.0)
     assert found.converged
     assert not found.x.any()
+
+
+def test_splitting_finds_the_lasso_too():
+    X, _, smooth = lasso()
+    G, rho = X.T @ X, 100.0
+    inverse = np.linalg.inv(G + rho * np.eye(len(G)))
+
+    def objective(W):
+        size = 20.0 * float(np.abs(W).sum())
+        return {"loss": smooth.value(W, G @ W), "size": size}
+
+    found = split(
+        lambda A: inverse @ (smooth.c + rho * A),
+        lambda A, s: soft_threshold(A, 20.0 * s),
+        objective,
+        np.zeros_like(smooth.c),
+        rho,
+        least=1e-12,
+        max_iter=10_000,
+        tol=1e-10,
+    )
+    assert found.converged
+    np.testing.assert_allclose(found.x, run(smooth, 20.0).x, atol=1e-7)
+    assert found.history[-1] == pytest.approx(run(smooth, 20.0).history[-1])

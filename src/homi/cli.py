@@ -14,6 +14,7 @@ from rich.table import Table
 
 import homi
 from homi import demo as demonstration
+from homi.bench_cli import bench_app
 from homi.data_cli import data_app
 
 app = typer.Typer(
@@ -22,6 +23,7 @@ app = typer.Typer(
     add_completion=False,
 )
 app.add_typer(data_app, name="data")
+app.add_typer(bench_app, name="bench")
 
 
 def _show_version(wanted: bool) -> None:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +16,7 @@ from rich.progress import (
     TransferSpeedColumn,
 )
 
+from homi.cli_errors import one_sentence
 from homi.datasets.cache import cache_directory, file_sha256
 from homi.datasets.fetch import FetchError, cached_path
 from homi.datasets.fetch import fetch as bring
@@ -56,7 +54,7 @@ def list_(
 
     Example: homi data list --json
     """
-    with _one_sentence():
+    with one_sentence():
         rows = [_row(entry, directory) for entry in registry().values()]
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
@@ -79,7 +77,7 @@ def info(name: Name, directory: Directory = None) -> None:
 
     Example: homi data info emotions
     """
-    with _one_sentence():
+    with one_sentence():
         entry = require(name)
         found = at_hand(entry, directory)
         typer.echo(_facts(entry, found))
@@ -109,7 +107,7 @@ def fetch(
     """
     if bool(names) == everything:
         raise typer.BadParameter("name data sets, or pass --all, and not both.")
-    with _one_sentence():
+    with one_sentence():
         entries = [require(name) for name in names or registry()]
     failed = False
     for entry in entries:
@@ -133,7 +131,7 @@ def verify(names: Names = None, directory: Directory = None) -> None:
 
     Example: homi data verify yeast
     """
-    with _one_sentence():
+    with one_sentence():
         entries = [require(name) for name in names or registry()]
         verdicts = {entry.name: check(entry, directory) for entry in entries}
     bad = False
@@ -165,7 +163,7 @@ def path(
     if name is None:
         typer.echo(cache_directory())
         return
-    with _one_sentence():
+    with one_sentence():
         found = at_hand(require(name), directory)
         if found is None:
             known = require(name).name
@@ -187,24 +185,9 @@ def table(directory: Directory = None) -> None:
     from homi.datasets.paper import compare_with_paper
     from homi.datasets.summary import summary
 
-    with _one_sentence():
+    with one_sentence():
         text = compare_with_paper(summary(directory=directory))
     typer.echo(text.rstrip())
-
-
-@contextmanager
-def _one_sentence() -> Iterator[None]:
-    """Errors and warnings as one line each on stderr; an error is exit code 1."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        try:
-            yield
-        except (OSError, ValueError) as error:
-            typer.echo(f"Error: {error}", err=True)
-            raise typer.Exit(1) from error
-        finally:
-            for warning in caught:
-                typer.echo(f"Warning: {warning.message}", err=True)
 
 
 def _row(entry: Entry, directory: Path | None) -> dict[str, str | int | None]:

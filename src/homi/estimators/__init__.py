@@ -1,15 +1,36 @@
 """Multi-label classifiers with scikit-learn's contract."""
 
 from homi.estimators.base import LinearMultiLabelClassifier, MultiLabelClassifier
+from homi.estimators.bilas import BILAS
+from homi.estimators.binary_relevance import BinaryRelevance
+from homi.estimators.chains import ClassifierChain, EnsembleOfChains
+from homi.estimators.clml import CLML
 from homi.estimators.glocal import GLOCAL
 from homi.estimators.homi import HOMI
+from homi.estimators.label_ranking import CalibratedLabelRanking
+from homi.estimators.lflc import LFLC
+from homi.estimators.lift import LIFT
 from homi.estimators.ml_knn import MLkNN
 from homi.estimators.ml_lrc import MLLRC
+from homi.estimators.mlsf import MLSF
+from homi.estimators.rakel import RAKEL
+from homi.estimators.wrap import WRAP
 
 __all__ = [
+    "BILAS",
+    "CLML",
     "GLOCAL",
     "HOMI",
+    "LFLC",
+    "LIFT",
     "MLLRC",
+    "MLSF",
+    "RAKEL",
+    "WRAP",
+    "BinaryRelevance",
+    "CalibratedLabelRanking",
+    "ClassifierChain",
+    "EnsembleOfChains",
     "LinearMultiLabelClassifier",
     "MLkNN",
     "MultiLabelClassifier",
@@ -22,11 +43,15 @@ def all_estimators() -> list[tuple[str, type[MultiLabelClassifier]]]:
 
     Examples
     --------
+    >>> from homi.estimators import all_estimators
     >>> "HOMI" in dict(all_estimators())
     True
     """
     exported = ((name, globals()[name]) for name in __all__)
-    return sorted((name, item) for name, item in exported if _is_complete(item))
+    return sorted(
+        ((name, item) for name, item in exported if _is_complete(item)),
+        key=lambda pair: pair[0].lower(),
+    )
 
 
 def _is_complete(item: object) -> bool:

@@ -195,6 +195,11 @@ class LinearMultiLabelClassifier(MultiLabelClassifier):
 _ROWS = {"accept_sparse": ("csr", "csc"), "dtype": (np.float64, np.float32)}
 
 
+def strictly_inside(p: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Probabilities that rounding took to 0 or 1, back between them."""
+    return np.clip(p, np.nextafter(0.0, 1.0), np.nextafter(1.0, 0.0))
+
+
 def _bend(g: NDArray[np.float64]) -> NDArray[np.float64]:
     """g where it is well inside (0, 1), hyperbolic tails that never reach 0 or 1."""
     below = _TAIL**2 / (2 * _TAIL - np.minimum(g, _TAIL))

@@ -12,7 +12,12 @@ from numpy.typing import NDArray
 from homi.estimators._compat import Interval, fit_context
 from homi.estimators.regression import MomentsClassifier
 from homi.moments import Moments
-from homi.proximal import nuclear_norm, shrink_singular_values, soft_threshold
+from homi.proximal import (
+    Descent,
+    nuclear_norm,
+    shrink_singular_values,
+    soft_threshold,
+)
 
 Array = NDArray[np.float64]
 
@@ -178,7 +183,7 @@ class _Problem(NamedTuple):
         }
 
 
-def _solve(problem: _Problem, gamma: float, *, max_iter: int, tol: float):
+def _solve(problem: _Problem, gamma: float, *, max_iter: int, tol: float) -> Descent:
     """ADMM with the splits Z = RW and V = W, scaled duals U1 and U2."""
     g, E, EtC, _, alpha, beta = problem
     root = np.sqrt(g)[:, None]
@@ -205,8 +210,8 @@ def _solve(problem: _Problem, gamma: float, *, max_iter: int, tol: float):
         primal = _length(r1, RW - Z, r2, W - V)
         dual = _length(r1, Z - Z_old, r2, V - V_old)
         if max(primal, dual) <= tol * max(_length(r1, RW, r2, W), floor):
-            return V, history, True
-    return V, history, False
+            return Descent(V, history, converged=True)
+    return Descent(V, history, converged=False)
 
 
 def _length(r1: float, A: Array, r2: float, B: Array) -> float:

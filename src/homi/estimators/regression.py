@@ -26,6 +26,11 @@ class Units:
     offset: NDArray[np.float64]
 
 
+def label_counts(moments: Moments, units: Units) -> NDArray[np.float64]:
+    """``YᵀY`` of the labels as they are, also where the moments are of centred ones."""
+    return moments.YtY + moments.n * np.outer(units.offset, units.offset)
+
+
 class MomentsClassifier(LinearMultiLabelClassifier):
     """A method that needs the rows only as moments, and gives coefficients.
 
@@ -52,7 +57,9 @@ class MomentsClassifier(LinearMultiLabelClassifier):
             moments = replace(moments, x_mean=np.zeros(m), y_mean=np.zeros(q))
         return moments, units
 
-    def _store(self, W: NDArray[np.float64], units: Units, threshold: float = 0.5):
+    def _store(
+        self, W: NDArray[np.float64], units: Units, threshold: float = 0.5
+    ) -> None:
         """Keep coefficients W (m, l) of the method's units in those of the rows."""
         W = W / units.scale[:, None]
         self.coef_ = np.ascontiguousarray(W.T)

@@ -1,0 +1,1 @@
+"""The paper's experiments: data set × protocol × method → cell → tables."""

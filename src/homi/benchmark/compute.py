@@ -1,0 +1,134 @@
+"""A cell's value: fit, predict, measure, and say with what it was made."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import time
+import warnings
+from dataclasses import asdict
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import ParameterGrid, train_test_split
+from threadpoolctl import threadpool_limits
+
+import homi
+from homi.benchmark.cells import Cell, Record
+from homi.benchmark.experiment import Ask, Experiment, Search
+from homi.benchmark.methods import METHODS
+from homi.benchmark.protocols import Rows, split
+from homi.datasets.cache import file_sha256
+from homi.datasets.load import at_hand
+from homi.metrics import METRICS, PAPER_METRICS, evaluate
+
+#: What a result may depend on.
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "faiss-cpu", "threadpoolctl")
+
+
+def compute(experiment: Experiment, cell: Cell, commit: str = "") -> Record:
+    """Run a cell with the experiment's number of threads."""
+    ask = experiment.ask(cell)
+    given = split(cell.protocol, cell.dataset, cell.fold, experiment.folds)
+    seed = cell.seed("dataset", "method", "fold")
+    with threadpool_limits(experiment.threads), warnings.catch_warnings():
+        # Whether a method converged is in its record, for thousands of cells at once.
+        warnings.simplefilter("ignore")
+        started = time.perf_counter()
+        parameters = ask.parameters | _chosen(cell, ask, given.train, seed)
+        searched = time.perf_counter()
+        model = _make(cell.method, parameters, seed).fit(*given.train)
+        fitted = time.perf_counter()
+        scores = model.ranking_scores(given.test.X)
+        labels = model.predict(given.test.X)
+        ended = time.perf_counter()
+    return {
+        "metrics": evaluate(given.test.Y, scores, labels, PAPER_METRICS),
+        "parameters": parameters,
+        "iterations": getattr(model, "n_iter_", None),
+        "seconds": {
+            "search": searched - started,
+            "fit": fitted - searched,
+            "predict": ended - fitted,
+        },
+        "asked": asked(ask, experiment.folds),
+        "made_with": {
+            "homi": homi.__version__,
+            "commit": commit,
+            "python": platform.python_version(),
+            **{name: version(name) for name in _PACKAGES},
+            "processor": _processor(),
+            "threads": experiment.threads,
+            "seed": seed,
+            "data_sha256": _data_sha256(cell.dataset),
+            "test_rows_sha256": _digest(given.test_indices),
+        },
+    }
+
+
+def asked(ask: Ask, folds: int) -> dict[str, Any]:
+    """What a record was asked for: with anything else, it is out of date."""
+    search = asdict(ask.search) if ask.search else None
+    return {"parameters": ask.parameters, "search": search, "folds": folds}
+
+
+def _make(method: str, parameters: dict[str, Any], seed: int) -> Any:
+    model = METHODS[method](**parameters)
+    if "random_state" in model.get_params():
+        model.set_params(random_state=seed)
+    return model
+
+
+def _chosen(cell: Cell, ask: Ask, train: Rows, seed: int) -> dict[str, Any]:
+    """The best of some points of the paper's grid on held-out training rows."""
+    if ask.search is None:
+        return {}
+    rows = train_test_split(
+        np.arange(len(train.Y)), test_size=ask.search.validation, random_state=seed
+    )
+    learn, held_out = (Rows(train.X[part], train.Y[part]) for part in rows)
+    metric = METRICS[ask.search.metric]
+    values = []
+    points = _points(cell.method, ask.search, seed)
+    for point in points:
+        model = _make(cell.method, ask.parameters | point, seed).fit(*learn)
+        output = (
+            model.predict(held_out.X)
+            if metric.response == "predict"
+            else model.ranking_scores(held_out.X)
+        )
+        values.append(metric(held_out.Y, output))
+    best = np.argmax(values) if metric.greater_is_better else np.argmin(values)
+    return points[int(best)]
+
+
+def _points(method: str, search: Search, seed: int) -> list[dict[str, Any]]:
+    """Points of the method's grid, drawn without replacement, in the grid's order."""
+    grid = ParameterGrid(METHODS[method].paper_grid)
+    count = min(search.points, len(grid))
+    rng = np.random.default_rng(seed)
+    return [grid[int(i)] for i in np.sort(rng.choice(len(grid), count, replace=False))]
+
+
+def _digest(rows: Any) -> str:
+    return hashlib.sha256(np.asarray(rows, dtype="<i8").tobytes()).hexdigest()
+
+
+@cache
+def _data_sha256(dataset: str) -> str:
+    found = at_hand(dataset)
+    return file_sha256(found.path) if found else ""
+
+
+@cache
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = (line.split(":", 1)[1].strip() for line in lines if "model name" in line)
+    return f"{next(names, platform.machine())}, {os.cpu_count()} cores"

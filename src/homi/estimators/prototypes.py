@@ -1,0 +1,96 @@
+"""Label-specific features: distances of a row to the means of clusters of rows.
+
+The rows are split into cells by the values of one or more labels, k-means finds
+clusters in every cell, and the means of all clusters are the prototypes. They are
+kept as the rows that they are means of, which takes far less room, and leaves
+sparse rows sparse.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.cluster import KMeans
+from sklearn.utils import check_random_state
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+#: A cell with more rows than both, the second for each cluster, gives a sample.
+_SAMPLE, _SAMPLE_PER_CLUSTER = 1000, 10
+#: Iterations of k-means.
+_MAX_ITER = 100
+
+
+def clusters_per_cell(sizes: NDArray[Any], ratio: float, most: int) -> NDArray[np.intp]:
+    """⌈ratio · size of the smallest cell that is not empty⌉, at most ``most``.
+
+    ``sizes`` has one column per cell; every row gives one number of clusters.
+    """
+    smallest = np.where(sizes > 0, sizes, np.inf).min(axis=1)
+    # A product that ought to be whole can end up just above.
+    k = np.ceil(ratio * smallest - 1e-9)
+    return np.clip(k, 1, most).astype(np.intp)
+
+
+def cells(Y: NDArray[Any]) -> list[Rows]:
+    """The rows with each combination of the labels Y, where there are any."""
+    code = (Y @ 2 ** np.arange(Y.shape[1])).astype(np.intp)
+    found = (np.flatnonzero(code == c) for c in range(2 ** Y.shape[1]))
+    return [rows for rows in found if len(rows)]
+
+
+def find_members(
+    X: Any, cells: list[Rows], k: int, random_state: Any
+) -> sparse.csr_array:
+    """k clusters of the rows of each cell, as boolean rows over the rows of X.
+
+    There are fewer where a cell has fewer rows that differ.
+    """
+    rng = check_random_state(random_state)
+    clusters = [rows for cell in cells for rows in _cluster(X, cell, k, rng)]
+    indices = np.concatenate(clusters).astype(np.int32)
+    bounds = np.cumsum([0, *map(len, clusters)], dtype=np.int32)
+    shape = (len(clusters), X.shape[0])
+    return sparse.csr_array((np.ones(len(indices), bool), indices, bounds), shape)
+
+
+def _cluster(X: Any, rows: Rows, k: int, rng: Any) -> list[Rows]:
+    most = max(_SAMPLE, _SAMPLE_PER_CLUSTER * k)
+    if len(rows) > most:
+        rows = np.sort(rng.choice(rows, most, replace=False))
+    if k == 1:
+        return [rows]
+    if k >= len(rows):
+        return list(rows[:, None])
+    # It starts from random rows, as in LIFT; k-means++ takes longer than all
+    # iterations and changes no figure.
+    search = KMeans(k, init="random", n_init=1, max_iter=_MAX_ITER, random_state=rng)
+    found = search.fit(X[rows]).labels_
+    order = np.argsort(found, kind="stable")
+    return np.split(rows[order], np.flatnonzero(np.diff(found[order])) + 1)
+
+
+def means(X: Any, members: sparse.csr_array) -> Array:
+    """The mean of the rows of X that each row of ``members`` marks."""
+    sums = members.astype(np.float64) @ X
+    sums = sums.toarray() if sparse.issparse(sums) else sums
+    return sums / np.diff(members.indptr)[:, None]
+
+
+def distances(X: Any, centres: Array) -> Array:
+    """Euclidean distances by one product: ``‖x - c‖² = ‖x‖² - 2x·c + ‖c‖²``."""
+    D = X @ centres.T
+    D *= -2.0
+    D += _squared_lengths(X)[:, None]
+    D += _squared_lengths(centres)
+    return np.sqrt(np.maximum(D, 0.0, out=D), out=D)
+
+
+def _squared_lengths(X: Any) -> Array:
+    if sparse.issparse(X):
+        return (X * X).sum(axis=1)
+    return np.einsum("ij,ij->i", X, X)

@@ -1,0 +1,62 @@
+"""Losses of linear classifiers: values and slopes in the scores of all labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+LossName = Literal["squared_hinge", "log"]
+
+
+class Loss(NamedTuple):
+    """A loss ℓ(ỹf) of scores f and signs ỹ, both (n_samples, n_labels).
+
+    ``evaluate`` gives Σ_i ℓ of each label and dℓ/df of each entry; ``constant`` and
+    ``curvature`` the best score that is the same for all rows and ℓ'' there, from
+    the labels' shares of positives.
+    """
+
+    evaluate: Callable[[Array, Array], tuple[Array, Array]]
+    constant: Callable[[Array], Array]
+    curvature: Callable[[Array], Array]
+
+
+def _squared_hinge(signs: Array, F: Array) -> tuple[Array, Array]:
+    """max(0, 1 - ỹf)²."""
+    slack = signs * F
+    np.subtract(1.0, slack, out=slack)
+    np.maximum(slack, 0.0, out=slack)
+    value = np.einsum("ij,ij->j", slack, slack)
+    slack *= signs
+    slack *= -2.0
+    return value, slack
+
+
+def _log(signs: Array, F: Array) -> tuple[Array, Array]:
+    """log(1 + exp(-ỹf)), with no exponential of a positive number."""
+    t = signs * F
+    tail = np.exp(-np.abs(t))
+    value = (np.log1p(tail) - np.minimum(t, 0.0)).sum(axis=0)
+    slope = np.where(t >= 0.0, tail, 1.0)
+    slope /= 1.0 + tail
+    slope *= -signs
+    return value, slope
+
+
+LOSSES: dict[str, Loss] = {
+    # A constant score inside (-1, 1) leaves slack in every row: least squares.
+    "squared_hinge": Loss(
+        _squared_hinge,
+        constant=lambda share: 2.0 * share - 1.0,
+        curvature=lambda share: np.full_like(share, 2.0),
+    ),
+    "log": Loss(
+        _log,
+        constant=lambda share: np.log(share / (1.0 - share)),
+        curvature=lambda share: share * (1.0 - share),
+    ),
+}

@@ -1,0 +1,293 @@
+"""Experiments: cells, files, protocols, and runs that are killed and go on."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from scipy import sparse
+from typer.testing import CliRunner
+
+from homi.benchmark import compute, protocols, runner
+from homi.benchmark.agreement import agreement_page, gap
+from homi.benchmark.cells import Cell, recall, seed_of, store, stored
+from homi.benchmark.experiment import read_experiment
+from homi.benchmark.methods import METHODS, marked
+from homi.benchmark.printed import printed_results
+from homi.benchmark.results import means_of, read_results, summarise
+from homi.cli import app
+from homi.datasets.dataset import Dataset
+from homi.metrics import PAPER_METRICS
+
+SMALL = """
+name = "small"
+protocols = ["clean", "as-published"]
+datasets = ["yeast"]
+methods = ["HOMI", "ML-LRC"]
+folds = 2
+
+[search.ML-LRC]
+points = 2
+
+[[rule]]
+protocol = "as-published"
+set = { standardize = false }
+
+[[rule]]
+method = "HOMI"
+dataset = ["yeast", "emotions"]
+set = { n_neighbors = 2 }
+"""
+
+
+@pytest.fixture
+def few_rows(monkeypatch):
+    """yeast, but few enough rows that a fit takes milliseconds."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 6))
+    Y = (X @ rng.normal(size=(6, 3)) > 0).astype(np.int8)
+    given = Dataset(X, Y, list("abcdef"), list("xyz"))
+    monkeypatch.setattr(protocols, "load", lambda name: given)
+    protocols._rows.cache_clear()
+    yield given
+    protocols._rows.cache_clear()
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL, encoding="utf-8")
+    return path
+
+
+def test_a_cell_is_its_place(tmp_path):
+    cell = Cell("clean", "yeast", "ML-KNN", 3)
+    assert cell.path(tmp_path) == tmp_path / "clean" / "yeast" / "ML-KNN" / "3.json"
+    assert recall(tmp_path, cell) is None
+    store(tmp_path, cell, {"metrics": {"one_error": 0.5}})
+    assert recall(tmp_path, cell)["metrics"] == {"one_error": 0.5}
+    assert [found for found, _ in stored(tmp_path)] == [cell]
+    assert list(tmp_path.rglob("*.tmp")) == []
+
+
+def test_seeds_depend_on_the_named_parts_alone():
+    one, other = Cell("clean", "yeast", "HOMI", 0), Cell("clean", "yeast", "BR", 0)
+    assert one.seed("dataset") == other.seed("dataset") == seed_of("yeast")
+    assert one.seed("dataset", "method") != other.seed("dataset", "method")
+    # Seeds are part of stored results: they may never change.
+    assert seed_of("yeast") == 3879909240
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"cell": {"fold": 1}}'])
+def test_a_damaged_file_is_named(text, tmp_path):
+    cell = Cell("clean", "yeast", "HOMI", 0)
+    cell.path(tmp_path).parent.mkdir(parents=True)
+    cell.path(tmp_path).write_text(text)
+    with pytest.raises(ValueError, match=r"0\.json.*delete"):
+        recall(tmp_path, cell)
+
+
+def test_an_experiment_file(file):
+    experiment = read_experiment(file)
+    cells = list(experiment.cells())
+    assert len(cells) == len(set(cells)) == 2 * 1 * 2 * 2
+    homi = Cell("clean", "yeast", "HOMI", 0)
+    assert experiment.ask(homi).parameters == {"n_neighbors": 2}
+    assert experiment.ask(homi).search is None
+    published = Cell("as-published", "yeast", "ML-LRC", 0)
+    assert experiment.ask(published).parameters == {"standardize": False}
+    assert experiment.ask(published).search.points == 2
+    assert {cell.method for cell in experiment.cells(methods=["HOMI"])} == {"HOMI"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"HOMI", "ML-LRC"', '"HOMY", "ML-LRC"', "'HOMY'; did you mean HOMI"),
+        ('"yeast"]\nmethods', '"yeest"]\nmethods', "'yeest'; did you mean yeast"),
+        ('"clean"', '"cleen"', "'cleen'; did you mean clean"),
+        ('name = "small"', "", "no name"),
+        ("folds = 2", "fold = 2", "'fold'; did you mean folds"),
+        ("points = 2", "point = 2", "point"),
+        ("set = { standardize = false }", "", "a rule needs set"),
+        ("[search.ML-LRC]", "[search.BR]", "no method is called 'BR'"),
+        ("folds = 2", "folds = ", "is not TOML"),
+    ],
+)
+def test_a_mistake_in_the_file_is_named(old, new, message, file):
+    assert old in SMALL
+    file.write_text(SMALL.replace(old, new), encoding="utf-8")
+    with pytest.raises(ValueError, match=message) as caught:
+        read_experiment(file)
+    assert "small.toml" in str(caught.value)
+
+
+def test_folds_depend_on_the_data_set_alone(few_rows):
+    folds = [
+        protocols.split(protocol, "yeast", fold, 3)
+        for protocol in protocols.PROTOCOLS
+        for fold in range(3)
+    ]
+    for clean, published in zip(folds[:3], folds[3:], strict=True):
+        np.testing.assert_array_equal(clean.test_indices, published.test_indices)
+        assert len(clean.train.Y) + len(clean.test.Y) == 60
+    together = np.concatenate([fold.test_indices for fold in folds[:3]])
+    np.testing.assert_array_equal(np.sort(together), np.arange(60))
+
+
+def test_the_clean_protocol_changes_nothing(few_rows):
+    fold = protocols.split("clean", "yeast", 0, 3)
+    np.testing.assert_array_equal(fold.test.X, few_rows.X[fold.test_indices])
+    np.testing.assert_array_equal(fold.test.Y, few_rows.Y[fold.test_indices])
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_published_rows_are_white(kind, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 5)) @ rng.normal(size=(5, 8)) + 3.0
+    given = Dataset(kind(X), np.ones((40, 2), np.int8), [], [])
+    monkeypatch.setattr(protocols, "load", lambda name: given)
+    white = protocols.as_published("yeast").X
+    assert white.shape == (40, 5)
+    np.testing.assert_allclose(white.T @ white / 40, np.eye(5), atol=1e-10)
+    np.testing.assert_allclose(white.mean(axis=0), 0, atol=1e-10)
+
+
+def test_published_enron_is_its_first_rows_twice(monkeypatch):
+    rng = np.random.default_rng(0)
+    given = Dataset(rng.normal(size=(1702, 3)), np.eye(1702, 5, dtype=np.int8), [], [])
+    monkeypatch.setattr(protocols, "load", lambda name: given)
+    X, Y = protocols.as_published("enron")
+    assert len(X) == 2 * 1123
+    np.testing.assert_allclose(X[:1123], X[1123:], atol=1e-12)
+    np.testing.assert_array_equal(Y[:1123], given.Y[:1123])
+
+
+def test_a_run_does_what_is_missing_and_nothing_else(few_rows, file, tmp_path):
+    experiment = read_experiment(file)
+    cells = list(experiment.cells())
+    done = []
+    runner.run(experiment, cells[:3], tmp_path, done=lambda *item: done.append(item))
+    assert [cell for cell, _ in done] == cells[:3]
+    assert runner.missing(experiment, cells, tmp_path) == cells[3:]
+    changed = SMALL.replace("n_neighbors = 2", "n_neighbors = 3")
+    file.write_text(changed, encoding="utf-8")
+    stale = runner.missing(read_experiment(file), cells, tmp_path)
+    assert stale == [cell for cell in cells if cell.method == "HOMI" or cell in stale]
+    assert cells[2] not in stale
+
+
+def test_a_record_says_what_it_was_made_with(few_rows, file):
+    experiment = read_experiment(file)
+    cell = Cell("clean", "yeast", "ML-LRC", 1)
+    record = compute.compute(experiment, cell, "abc")
+    assert list(record["metrics"]) == list(PAPER_METRICS)
+    assert set(record["parameters"]) == {"alpha", "beta"}
+    assert record["asked"]["search"]["points"] == 2
+    made = record["made_with"]
+    assert made["commit"] == "abc"
+    assert made["threads"] == 1
+    assert len(made["test_rows_sha256"]) == 64
+    again = compute.compute(experiment, cell, "abc")
+    for key in ("metrics", "parameters", "made_with", "iterations"):
+        assert again[key] == record[key]
+    assert json.loads(json.dumps(record)) == record
+
+
+def test_the_best_point_is_taken(few_rows, file):
+    """With the whole grid tried, no point does better on the held-out rows."""
+    experiment = read_experiment(file)
+    cell = Cell("clean", "yeast", "ML-LRC", 0)
+    ask, seed = experiment.ask(cell), 7
+    points = compute._points("ML-LRC", ask.search, seed)
+    assert len(points) == 2
+    assert points != compute._points("ML-LRC", ask.search, 8)
+    train = protocols.split("clean", "yeast", 0, 2).train
+    assert compute._chosen(cell, ask, train, seed) in points
+
+
+def test_summary_and_agreement(few_rows, file, tmp_path):
+    experiment = read_experiment(file)
+    runner.run(experiment, experiment.cells(), tmp_path)
+    results = read_results(tmp_path)
+    assert len(results) == 8
+    summary = summarise(results)
+    here = results[(results["protocol"] == "clean") & (results["method"] == "HOMI")]
+    row = summary.loc["clean", "yeast", "HOMI", "one_error"]
+    assert row["mean"] == pytest.approx(here["one_error"].mean())
+    assert row["std"] == pytest.approx(here["one_error"].std(ddof=1))
+    assert row["folds"] == 2
+    printed = printed_results()["one_error", "HOMI", "yeast"]
+    assert summary.loc["printed", "yeast", "HOMI", "one_error"]["mean"] == printed.mean
+    expected = (row["mean"] - printed.mean) / max(row["std"], printed.std)
+    assert gap(row, summary.loc["printed", "yeast", "HOMI", "one_error"]) == (
+        pytest.approx(expected)
+    )
+    assert means_of(summary, "printed", "one_error").shape == (12, 11)
+    page = agreement_page(results, "clean", 2)
+    assert (
+        f"| HOMI | {summary.loc['clean', 'yeast', 'HOMI', 'hamming_loss']['mean']:.3f}"
+        in page
+    )
+    assert "| ML-KNN | not run |" in page
+    assert marked("ML-LRC") == "ML-LRC†"
+
+
+def test_every_printed_method_can_be_run():
+    assert {method for _, method, _ in printed_results()} == set(METHODS)
+
+
+def test_the_command(few_rows, file, tmp_path):
+    call = CliRunner().invoke
+    arguments = [str(file), "--results", str(tmp_path / "out")]
+    first = call(app, ["bench", "run", *arguments, "--methods", "HOMI"])
+    assert first.exit_code == 0, first.output
+    assert "4 of 4 cells to run" in first.output
+    assert "clean  yeast  HOMI  fold 1" in first.output
+    again = call(app, ["bench", "run", *arguments, "--methods", "HOMI"])
+    assert "0 of 4 cells to run" in again.output
+    state = call(app, ["bench", "status", *arguments])
+    assert "4 of 8 cells are there" in state.output
+    wrong = call(app, ["bench", "run", *arguments, "--methods", "HOMY"])
+    assert wrong.exit_code == 1
+    assert "did you mean HOMI" in wrong.stderr
+
+
+def test_a_killed_run_goes_on(tmp_path):
+    """SIGKILL at random moments; in the end all is as if nothing had happened."""
+    text = SMALL.replace('methods = ["HOMI", "ML-LRC"]', 'methods = ["HOMI"]')
+    text = text.replace("[search.ML-LRC]\npoints = 2\n", "")
+    file = tmp_path / "small.toml"
+    file.write_text(text, encoding="utf-8")
+
+    def start(name):
+        command = [sys.executable, "-m", "homi", "bench", "run", str(file)]
+        return subprocess.Popen(
+            [*command, "--results", str(tmp_path / name)],
+            env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    whole = start("whole")
+    assert "clean  yeast  HOMI  fold 0" in whole.communicate()[0]
+    moments = random.Random(0)
+    for _ in range(3):
+        cut = start("cut")
+        for _ in range(2):
+            cut.stdout.readline()
+        time.sleep(moments.random() / 2)
+        cut.send_signal(signal.SIGKILL)
+        cut.communicate()
+    start("cut").communicate()
+    expected, found = (dict(stored(tmp_path / name)) for name in ("whole", "cut"))
+    assert len(expected) == 4
+    assert expected.keys() == found.keys()
+    for cell, record in expected.items():
+        for key in ("metrics", "parameters", "asked", "made_with"):
+            assert found[cell][key] == record[key]

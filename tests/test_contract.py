@@ -1,0 +1,296 @@
+"""One contract for every classifier: scikit-learn's checks, then ours."""
+
+import inspect
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, ParameterGrid
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from conftest import random_rows
+from homi import estimators
+from homi.estimators import MultiLabelClassifier, all_estimators
+from homi.metrics import scorers
+
+CLASSES = dict(all_estimators())
+
+#: Four methods whose equations are not public.
+RECONSTRUCTIONS = {"WRAP", "LFLC", "BILAS", "MLLRC"}
+
+#: Methods that the HOMI paper compares with, and HOMI.
+PAPER = {
+    *("HOMI", "EnsembleOfChains", "BinaryRelevance", "MLkNN", "WRAP", "MLSF", "LFLC"),
+    *("BILAS", "GLOCAL", "MLLRC", "CLML"),
+}
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def make(name):
+    """The classifier by its defaults, but with a seed where it takes one."""
+    model = CLASSES[name]()
+    if "random_state" in model.get_params():
+        model.set_params(random_state=0)
+    return model
+
+
+every = pytest.mark.parametrize("name", sorted(CLASSES))
+
+
+@pytest.fixture
+def rows():
+    return random_rows(0, n=60, m=5, q=4)
+
+
+def expected_failures(model):
+    """Checks that cannot pass, and why."""
+    if type(model).__name__ == "BinaryRelevance":
+        why = "labels follow the signs of margins; probabilities are Platt's sigmoids"
+        return {"check_classifier_multioutput": why}
+    return {}
+
+
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks(
+    [make(name) for name in sorted(CLASSES)],
+    expected_failed_checks=expected_failures,
+)
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def test_all_of_the_paper_are_there():
+    assert set(CLASSES) >= PAPER
+    assert set(CLASSES) <= set(estimators.__all__)
+    assert {k for k, v in CLASSES.items() if v.reconstruction} == RECONSTRUCTIONS
+
+
+@every
+def test_the_documentation_is_complete(name):
+    text = inspect.getdoc(CLASSES[name])
+    for part in ("Parameters", "Attributes", "Notes", "References", "Examples"):
+        assert f"{part}\n---" in text, part
+    assert ".. math::" in text
+    assert ("reconstruction" in text) == (name in RECONSTRUCTIONS)
+    for parameter in inspect.signature(CLASSES[name]).parameters:
+        assert f"{parameter} :" in text or f"{parameter}, " in text, parameter
+
+
+@every
+def test_the_grid_of_the_paper_can_be_searched(name):
+    if name not in PAPER:
+        pytest.skip(f"{name} is not one of the paper's")
+    for point in list(ParameterGrid(CLASSES[name].paper_grid))[:3]:
+        make(name).set_params(**point)._validate_params()
+
+
+@every
+def test_outputs_agree_with_each_other(name, rows):
+    X, Y = rows
+    model = make(name).fit(X[:40], Y[:40])
+    scores, labels = model.decision_function(X[40:]), model.predict(X[40:])
+    probabilities = model.predict_proba(X[40:])
+    assert scores.shape == labels.shape == probabilities.shape == (20, 4)
+    np.testing.assert_array_equal(labels, scores > 0)
+    assert set(np.unique(labels)) <= {0, 1}
+    assert ((probabilities > 0) & (probabilities < 1)).all()
+    ranking = model.ranking_scores(X[40:])
+    for j in range(4):
+        by_score = np.argsort(scores[:, j], kind="stable")
+        assert (np.diff(probabilities[by_score, j]) >= -1e-12).all()
+        assert (np.diff(ranking[by_score, j]) >= -1e-12).all()
+
+
+@every
+def test_it_learns(name, rows):
+    X, Y = random_rows(1, n=400, m=6, q=4)
+    model = make(name).fit(X[:300], Y[:300])
+    auc = scorers(["macro_auc"])["macro_auc"](model, X[300:], Y[300:])
+    assert auc > 0.75
+    assert np.mean(model.predict(X[300:]) == Y[300:]) > 0.7
+
+
+@every
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param(sparse.csr_array, id="csr_array"),
+        pytest.param(sparse.csc_matrix, id="csc_matrix"),
+        pytest.param(lambda A: A.tolist(), id="list"),
+    ],
+)
+def test_any_container_gives_the_same_model(name, kind, rows):
+    X, Y = rows
+    X = np.where(X > 0, np.round(X, 2), 0.0)
+    # Where a tolerance ends the fit may depend on rounding.
+    strict = {"tol": 1e-7} if "tol" in make(name).get_params() else {}
+    expected = make(name).set_params(**strict).fit(X, Y).decision_function(X)
+    model = make(name).set_params(**strict).fit(kind(X), kind(Y))
+    np.testing.assert_allclose(model.decision_function(kind(X)), expected, atol=2e-3)
+
+
+@every
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_names_of_a_data_frame_are_kept(name, frame, rows):
+    X, Y = rows
+    columns, labels = list("abcde"), ["joy", "anger", "calm", "fear"]
+    X = frame(dict(zip(columns, X.T, strict=True)))
+    Y = frame(dict(zip(labels, Y.T.astype(int), strict=True)))
+    model = make(name).fit(X, Y)
+    assert list(model.feature_names_in_) == columns
+    assert list(model.label_names_) == labels
+    assert model.predict(X).shape == (60, 4)
+    with pytest.raises(ValueError, match=r"feature names"):
+        model.predict(X[columns[::-1]])
+
+
+@every
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint16, np.int64])
+def test_integers_come_back_in_their_own_type(name, dtype, rows):
+    X, Y = rows
+    labels = make(name).fit(X, Y.astype(dtype)).predict(X)
+    assert labels.dtype == (np.dtype(int) if dtype is bool else np.dtype(dtype))
+
+
+@every
+def test_the_same_seed_gives_the_same_model(name, rows):
+    X, Y = rows
+    model = make(name)
+    first = model.fit(X, Y).decision_function(X)
+    second = clone(model).fit(X, Y).decision_function(X)
+    np.testing.assert_array_equal(first, second)
+    copy = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(copy.decision_function(X), first)
+
+
+@every
+def test_the_number_of_jobs_changes_nothing(name, rows):
+    X, Y = rows
+    model = make(name)
+    if "n_jobs" not in model.get_params():
+        pytest.skip(f"{name} has no n_jobs")
+    expected = model.fit(X, Y).decision_function(X)
+    found = clone(model).set_params(n_jobs=2).fit(X, Y).decision_function(X)
+    np.testing.assert_allclose(found, expected, atol=1e-10)
+
+
+@every
+def test_grid_search_over_a_pipeline(name, rows):
+    X, Y = rows
+    pipeline = make_pipeline(MinMaxScaler(), make(name))
+    step = pipeline.steps[-1][0]
+    parameter = next(
+        (key, value)
+        for key, value in make(name).get_params().items()
+        if type(value) in (int, float) and key != "random_state"
+    )
+    grid = {f"{step}__{parameter[0]}": [parameter[1]]}
+    search = GridSearchCV(
+        pipeline, grid, scoring=scorers(), refit="ranking_loss", cv=2
+    ).fit(X, Y)
+    assert 0 <= -search.best_score_ < 0.5
+
+
+@every
+@pytest.mark.parametrize("n_labels", [1, 2])
+def test_few_labels(name, n_labels, rows):
+    X, Y = rows
+    model = make(name).fit(X, Y[:, :n_labels])
+    assert model.predict(X).shape == (60, n_labels)
+    assert np.mean(model.predict(X) == Y[:, :n_labels]) > 0.65
+
+
+def degenerate(X, Y):
+    n = len(X)
+    none, every_row, one = np.zeros(n), np.ones(n), np.eye(n)[0]
+    return np.column_stack([none, every_row, one, Y[:, 0], Y[:, 0], Y[:, 1]])
+
+
+@every
+def test_degenerate_labels(name, rows):
+    X, Y = rows
+    Y = degenerate(X, Y)
+    with warnings.catch_warnings():
+        # What an inner estimator says of a label with one positive is not asked here.
+        warnings.simplefilter("ignore")
+        model = make(name).fit(X, Y)
+    labels, scores = model.predict(X), model.decision_function(X)
+    assert np.isfinite(scores).all()
+    assert np.isfinite(model.predict_proba(X)).all()
+    assert not labels[:, 0].any()
+    assert labels[:, 1].all()
+    assert np.mean(labels[:, 3] == Y[:, 3]) > 0.65
+
+
+@every
+@pytest.mark.parametrize("what", ["none", "all"])
+def test_only_constant_labels(name, what, rows):
+    X, _ = rows
+    Y = np.full((60, 3), float(what == "all"))
+    model = make(name).fit(X, Y)
+    np.testing.assert_array_equal(model.predict(X), Y)
+
+
+@every
+def test_constant_and_doubled_features(name, rows):
+    X, Y = rows
+    X = np.column_stack([np.zeros(60), np.full(60, 1e3), X, X[:, 0]])
+    model = make(name).fit(X, Y)
+    assert np.isfinite(model.decision_function(X)).all()
+    assert np.mean(model.predict(X) == Y) > 0.7
+
+
+@every
+def test_only_constant_features(name, rows):
+    _, Y = rows
+    X = np.ones((60, 3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = make(name).fit(X, Y)
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+@every
+@pytest.mark.parametrize("n", [2, 3, 6])
+def test_few_rows(name, n):
+    X, Y = random_rows(0, n=n, m=8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = make(name).fit(X, Y)
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+@every
+def test_more_features_than_rows(name):
+    X, Y = random_rows(0, n=20, m=50)
+    model = make(name).fit(X, Y)
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+@every
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda X, Y: (X, Y - 1), r"holds only 0 and 1.*pass \(Y > 0\)"),
+        (lambda X, Y: (X, Y[:-1]), "inconsistent numbers of samples"),
+        (lambda X, Y: (X, None), "requires y to be passed"),
+        (lambda X, Y: (X * np.nan, Y), "contains NaN"),
+        (lambda X, Y: (X, Y * np.nan), "contains NaN"),
+    ],
+)
+def test_bad_input_is_named(name, change, message, rows):
+    with pytest.raises(ValueError, match=message):
+        make(name).fit(*change(*rows))
+
+
+@every
+def test_it_is_one_of_ours(name):
+    assert issubclass(CLASSES[name], MultiLabelClassifier)

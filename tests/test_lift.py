@@ -1,0 +1,179 @@
+"""LIFT against a literal loop, scikit-learn's models, and re-runs on real data."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.spatial.distance import cdist
+from sklearn.cluster import KMeans
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from conftest import random_rows
+from homi.estimators import prototype_classifier
+from homi.estimators.lift import LIFT
+from homi.margins import fit_margins
+from homi.metrics import evaluate
+
+
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks([LIFT(0.5, standardize_distances=False, n_jobs=2)])
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+def literal_centres(X, Y, k, seed):
+    """k-means in each cell of rows with equal labels; cells count up in binary."""
+    state = np.random.RandomState(seed)
+    code = Y @ 2 ** np.arange(Y.shape[1])
+    centres = []
+    for value in np.unique(code):
+        rows = X[code == value]
+        if k == 1 or len(rows) <= k:
+            found = np.arange(len(rows)) if k > 1 else np.zeros(len(rows))
+        else:
+            search = KMeans(k, init="random", n_init=1, max_iter=100)
+            found = search.set_params(random_state=state).fit(rows).labels_
+        centres += [rows[found == c].mean(axis=0) for c in np.unique(found)]
+    return np.array(centres)
+
+
+def literal_probabilities(X, Y, test, k, seed, C=1.0, standardize_distances=True):
+    """P(y = 1) of the test rows for every label of Y, which all share the centres."""
+    mean, scale = X.mean(axis=0), X.std(axis=0)
+    X, test = (X - mean) / scale, (test - mean) / scale
+    centres = literal_centres(X, Y, k, seed)
+    F, F_test = cdist(X, centres), cdist(test, centres)
+    if standardize_distances:
+        mean, scale = F.mean(axis=0), F.std(axis=0)
+        F, F_test = (F - mean) / scale, (F_test - mean) / scale
+    model = LogisticRegression(C=C, solver="newton-cholesky", tol=1e-10)
+    return np.column_stack([model.fit(F, y).predict_proba(F_test)[:, 1] for y in Y.T])
+
+
+def solve_exactly(monkeypatch):
+    """Let linear models end very near to their optimum."""
+    exact = partial(fit_margins, tol=1e-9)
+    monkeypatch.setattr(prototype_classifier, "fit_margins", exact)
+
+
+def task_seeds(random_state, n_tasks):
+    rng = np.random.RandomState(random_state)
+    return rng.randint(np.iinfo(np.int32).max, size=n_tasks)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, sparse.csc_array])
+@pytest.mark.parametrize(
+    ("ratio", "C", "standardize_distances"),
+    [(0.1, 1.0, True), (0.4, 0.2, False), (0.02, 5.0, True)],
+)
+def test_probabilities_are_those_of_a_literal_loop(
+    form, ratio, C, standardize_distances, monkeypatch
+):
+    solve_exactly(monkeypatch)
+    X, Y = random_rows(1, n=90, m=5, q=3)
+    test = np.random.default_rng(0).normal(size=(20, 5))
+    options = {"C": C, "standardize_distances": standardize_distances}
+    model = LIFT(ratio, **options, random_state=7).fit(form(X), form(Y))
+    for j, seed in enumerate(task_seeds(7, 3)):
+        n_positive = int(Y[:, j].sum())
+        k = int(np.ceil(ratio * min(n_positive, 90 - n_positive)))
+        expected = literal_probabilities(X, Y[:, [j]], test, k, seed, **options)
+        found = model.predict_proba(form(test))[:, j]
+        np.testing.assert_allclose(found, expected[:, 0], atol=1e-6)
+        assert model.n_prototypes_[j] == 2 * k
+
+
+def test_rows_may_change_their_form_between_fit_and_predict():
+    X, Y = random_rows(0)
+    X[np.abs(X) < 0.5] = 0.0
+    expected = LIFT(0.3, random_state=0).fit(X, Y).decision_function(X)
+    for fitted, tested in [(X, sparse.csr_array(X)), (sparse.csr_array(X), X)]:
+        model = LIFT(0.3, random_state=0).fit(fitted, Y)
+        np.testing.assert_allclose(model.decision_function(tested), expected, atol=1e-5)
+
+
+def test_blocks_and_threads_make_no_difference(monkeypatch):
+    X, Y = random_rows(0, n=60)
+    expected = LIFT(0.3, random_state=0).fit(X, Y).decision_function(X)
+    monkeypatch.setattr(prototype_classifier, "_STACK", 12)
+    monkeypatch.setattr(prototype_classifier, "_BLOCK_ENTRIES", 200)
+    model = LIFT(0.3, random_state=0, n_jobs=2).fit(X, Y)
+    np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-5)
+
+
+def test_neither_shift_nor_scale_of_a_feature_matters():
+    X, Y = random_rows(0)
+    scale = np.geomspace(1e-3, 1e3, X.shape[1])
+    expected = LIFT(0.3, random_state=0).fit(X, Y).decision_function(X)
+    moved = X * scale + 1e6 * scale
+    found = LIFT(0.3, random_state=0).fit(moved, Y).decision_function(moved)
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+def test_labels_that_live_in_two_places():
+    """Exclusive or: no function that is linear in the features does better than ½."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    Y = (X[:, :1] * X[:, 1:] > 0).astype(int)
+    model = LIFT(random_state=0).fit(X[:300], Y[:300])
+    assert model.score(X[300:], Y[300:]) > 0.9
+
+
+def test_limits_on_prototypes():
+    X, Y = random_rows(0, n=80)
+    assert (LIFT(0.5, max_prototypes=3).fit(X, Y).n_prototypes_ == 6).all()
+    # Every row of the rarer kind is one, and as many of the others.
+    model = LIFT(1.0, random_state=0).fit(X, Y)
+    rarer = np.minimum(Y.sum(axis=0), 80 - Y.sum(axis=0))
+    np.testing.assert_array_equal(model.n_prototypes_, 2 * rarer)
+
+
+def test_degenerate_labels():
+    X, Y = random_rows(0)
+    X[:, 0] = 3.0
+    Y = np.column_stack([np.zeros(40), np.ones(40), np.eye(40)[0], Y[:, 0], Y[:, 0]])
+    model = LIFT(random_state=0).fit(X, Y)
+    np.testing.assert_array_equal(model.n_prototypes_[:3], [0, 0, 2])
+    probabilities = model.predict_proba(X)
+    assert ((probabilities > 0) & (probabilities < 1)).all()
+    assert not model.predict(X)[:, 0].any()
+    assert model.predict(X)[:, 1].all()
+    assert np.ptp(model.decision_function(X)[:, :2], axis=0).max() == 0
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_hardly_any_rows(n, form):
+    X, Y = random_rows(0, n=5, m=9)
+    model = LIFT(random_state=0).fit(form(X[:n]), Y[:n])
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+def test_equal_rows_raise_no_warning():
+    X, Y = np.repeat(np.eye(3), 20, axis=0), np.tile([[0, 1], [1, 1], [1, 0]], (20, 1))
+    model = LIFT(0.5, random_state=0).fit(X, Y)
+    assert (model.n_prototypes_ <= 6).all()
+    np.testing.assert_allclose(model.predict_proba(np.eye(3)), 2 / 3, atol=0.05)
+
+
+@pytest.mark.parametrize(
+    ("name", "means"),
+    [
+        ("emotions", (0.179, 0.140, 0.221, 0.858)),
+        ("yeast", (0.197, 0.166, 0.228, 0.709)),
+        ("scene", (0.083, 0.064, 0.201, 0.945)),
+    ],
+)
+def test_re_run_rows(name, means, data):
+    """Five folds of a loop of scikit-learn's KMeans and LogisticRegression."""
+    X, Y, *_ = data(name)
+    results = []
+    for train, test in KFold(5, shuffle=True, random_state=0).split(X):
+        scores = LIFT(random_state=0).fit(X[train], Y[train]).decision_function(X[test])
+        results.append(list(evaluate(Y[test], scores, scores > 0).values()))
+    gaps = np.abs(np.mean(results, axis=0) - means)
+    deviations = np.std(results, axis=0, ddof=1)
+    assert (gaps <= 2 * deviations + 0.0005).all(), (np.mean(results, axis=0), means)

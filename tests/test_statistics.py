@@ -1,0 +1,99 @@
+"""Ranks, Friedman and Holm from the printed tables, against scipy and by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scikit_posthocs
+from scipy import stats
+
+from homi.benchmark.printed import printed_results
+from homi.benchmark.statistics import average_ranks, friedman, holm
+from homi.metrics import METRICS, PAPER_METRICS
+
+
+def printed(metric):
+    """Printed means of one metric: a row per data set, a column per method."""
+    cells = {
+        (dataset, method): value.mean
+        for (name, method, dataset), value in printed_results().items()
+        if name == metric
+    }
+    return pd.Series(cells).unstack()
+
+
+def greater(metric):
+    return METRICS[metric].greater_is_better
+
+
+def test_all_cells_are_there():
+    assert len(printed_results()) == 4 * 11 * 12
+    assert printed("one_error").shape == (12, 11)
+
+
+def test_ranks_by_hand():
+    means = pd.DataFrame({"a": [0.1, 0.2], "b": [0.1, 0.1], "c": [0.3, 0.3]})
+    low = average_ranks(means, greater_is_better=False)
+    assert low.to_dict() == {"a": 1.75, "b": 1.25, "c": 3.0}
+    high = average_ranks(means, greater_is_better=True)
+    assert high.to_dict() == {"a": 2.25, "b": 2.75, "c": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("metric", "f"),
+    [
+        ("hamming_loss", 6.26),
+        ("ranking_loss", 6.97),
+        ("one_error", 7.64),
+        ("macro_auc", 9.98),
+    ],
+)
+def test_friedman_of_the_printed_means(metric, f):
+    means = printed(metric)
+    found = friedman(means, greater_is_better=greater(metric))
+    assert found.f == pytest.approx(f, abs=0.005)
+    assert found.critical_value == pytest.approx(1.9178, abs=5e-5)
+    peer = stats.friedmanchisquare(*means.to_numpy().T)
+    assert found.chi2 == pytest.approx(peer.statistic, rel=1e-9)
+    assert found.p == pytest.approx(peer.pvalue, rel=1e-9)
+
+
+def test_without_ties_both_statistics_agree_with_scipy():
+    rng = np.random.default_rng(0)
+    means = pd.DataFrame(rng.random((9, 5)))
+    found = friedman(means, greater_is_better=False)
+    chi2 = stats.friedmanchisquare(*means.to_numpy().T).statistic
+    expected = 8 * chi2 / (9 * 4 - chi2)
+    assert found.f == pytest.approx(expected, rel=1e-9)
+    assert found.f_ties == pytest.approx(expected, rel=1e-9)
+
+
+def test_methods_that_always_rank_alike():
+    means = pd.DataFrame([[1.0, 2.0, 3.0]] * 4)
+    assert friedman(means, greater_is_better=False).f == float("inf")
+
+
+@pytest.mark.parametrize("metric", PAPER_METRICS)
+def test_holm_of_the_printed_means(metric):
+    means = printed(metric)
+    table = holm(means, "HOMI", greater_is_better=greater(metric))
+    ranks = average_ranks(means, greater_is_better=greater(metric))
+    for method, row in table.iterrows():
+        z = (ranks["HOMI"] - ranks[method]) / np.sqrt(11 * 12 / (6 * 12))
+        assert row["z"] == pytest.approx(z, rel=1e-9, abs=1e-12)
+        assert row["p"] == pytest.approx(2 * stats.norm.cdf(-abs(z)), rel=1e-9)
+    assert table["p"].is_monotonic_increasing
+    assert table["level"].tolist() == pytest.approx(
+        [0.05 / j for j in range(10, 0, -1)]
+    )
+    # Holm by hand: reject until the first p above its level.
+    above = table["p"].to_numpy() > table["level"].to_numpy()
+    first = above.argmax() if above.any() else 10
+    assert table["rejected"].tolist() == [True] * first + [False] * (10 - first)
+
+
+def test_critical_differences_come_from_the_same_ranks():
+    """The diagram's pairwise test finds HOMI's largest differences as Holm does."""
+    means = printed("hamming_loss")
+    nemenyi = scikit_posthocs.posthoc_nemenyi_friedman(means)
+    table = holm(means, "HOMI", greater_is_better=False)
+    assert nemenyi.loc["HOMI"].drop("HOMI").idxmin() == table.index[0] == "CLML"
