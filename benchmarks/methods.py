@@ -64,8 +64,8 @@ def head(arguments: argparse.Namespace) -> str:
     return (
         "# How fast the eleven methods are\n\n"
         f"Printed by `python benchmarks/methods.py`: {arguments.clock} time, "
-        f"one thread, medians; Python {platform.python_version()}, numpy {np.__version__}, "
-        f"scikit-learn {sklearn.__version__}. Default hyper-parameters, four fifths of "
+        f"one thread, medians; Python {platform.python_version()}, "
+        f"numpy {np.__version__}, scikit-learn {sklearn.__version__}. Default hyper-parameters, four fifths of "
         "the rows to learn from, the rest to predict. † marks a reconstruction.\n"
     )
 

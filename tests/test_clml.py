@@ -21,7 +21,6 @@ EXACT = {"tol": 1e-10, "max_iter": 100_000}
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(
     [
-        CLML(),
         CLML(1.0, 0.5, 0.0, 0.1, threshold=0.5, standardize=False),
         CLML(threshold=0.3, fit_intercept=False, n_neighbors=3),
     ]

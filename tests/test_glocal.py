@@ -37,7 +37,6 @@ SMALL = {"n_latent": 3, "n_correlation": 2, "n_clusters": 3}
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(
     [
-        GLOCAL(),
         GLOCAL(fit_intercept=False, standardize=False, n_clusters=1),
         GLOCAL(**STRONG, **SMALL),
     ]

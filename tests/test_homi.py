@@ -28,7 +28,7 @@ def rows():
 
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(
-    [HOMI(), HOMI(sweep="paper"), HOMI(gamma=0), HOMI(init="random", random_state=0)]
+    [HOMI(sweep="paper"), HOMI(gamma=0), HOMI(init="random", random_state=0)]
 )
 def test_scikit_learn_contract(estimator, check):
     """No check is expected to fail."""

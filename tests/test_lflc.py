@@ -19,7 +19,6 @@ EXACT = {"tol": 1e-10, "max_iter": 100_000}
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(
     [
-        LFLC(),
         LFLC(0.1, eta=0.1, balance=1.0, standardize=False),
         LFLC(1.0, balance=0.0),
     ]

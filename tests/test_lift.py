@@ -95,6 +95,18 @@ def test_rows_may_change_their_form_between_fit_and_predict():
         np.testing.assert_allclose(model.decision_function(tested), expected, atol=1e-5)
 
 
+def test_stacks_by_hand():
+    stacks = prototype_classifier._stacks([4, 4, 1, 9, 2, 20, 1], 9)
+    assert [(s.start, s.stop) for s in stacks] == [
+        (0, 3),
+        (3, 4),
+        (4, 5),
+        (5, 6),
+        (6, 7),
+    ]
+    assert list(prototype_classifier._stacks([], 9)) == []
+
+
 def test_blocks_and_threads_make_no_difference(monkeypatch):
     X, Y = random_rows(0, n=60)
     expected = LIFT(0.3, random_state=0).fit(X, Y).decision_function(X)

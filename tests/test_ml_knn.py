@@ -20,7 +20,7 @@ from homi.metrics import (
 
 
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks([MLkNN(), MLkNN(n_neighbors=3, smoothing=0.5)])
+@parametrize_with_checks([MLkNN(n_neighbors=3, smoothing=0.5)])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

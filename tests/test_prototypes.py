@@ -22,9 +22,10 @@ FORMS = [np.asarray, sparse.csr_array]
 
 def test_number_of_clusters_by_hand():
     sizes = np.array([[70, 200], [3, 0], [0, 11], [1, 1], [5000, 9000]])
-    # 0.1 * 70 is 7.000000000000001 in floating point.
     np.testing.assert_array_equal(clusters_per_cell(sizes, 0.1, 50), [7, 1, 2, 1, 50])
     np.testing.assert_array_equal(clusters_per_cell(sizes, 1.0, 90), [70, 3, 11, 1, 90])
+    # In floating point, 0.07 * 100 is 7.000000000000001.
+    np.testing.assert_array_equal(clusters_per_cell(np.array([[100]]), 0.07, 90), [7])
 
 
 def test_cells_are_the_rows_with_each_combination():

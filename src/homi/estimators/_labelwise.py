@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit, logit
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, get_tags
 
 from homi.estimators._compat import fit_context
 from homi.estimators.base import MultiLabelClassifier
@@ -68,6 +68,14 @@ class LabelwiseClassifier(MultiLabelClassifier):
         rng = check_random_state(self.random_state)
         self._learn(rows, target.indicator, scaler, rng)
         return self
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        estimator = getattr(self, "estimator", None)
+        if estimator is not None:
+            # A classifier of the user's may take dense rows only.
+            tags.input_tags.sparse = get_tags(estimator).input_tags.sparse
+        return tags
 
 
 class MarginClassifier(LabelwiseClassifier):

@@ -38,9 +38,8 @@ class BILAS(PrototypeClassifier):
     it. Good where labels live in several places of the feature space, and where they
     live depends on the labels beside them.
 
-    No code and no full text was at hand when this was written: it is a reconstruction
-    from the abstract, the parameters that the HOMI paper names, and LIFT, which it
-    descends from.
+    The details are not public: this is a reconstruction from the abstract, from the
+    parameters that the HOMI paper names, and from LIFT, which the method descends from.
 
     Parameters
     ----------
@@ -78,9 +77,8 @@ class BILAS(PrototypeClassifier):
     -----
     A label that is constant has a constant score. Where a label has no partner,
     because all others are constant, it is learnt as by :class:`LIFT` with its default
-    ratio. Distances are standardised before they are learnt on, for they are nearly
-    collinear. k-means starts once, from random rows, and sees at most 1000 rows of a
-    cell.
+    ratio. k-means starts once, from random rows, and sees at most 1000 rows of a cell,
+    or ten for each centre.
 
     A pair costs O(nnz(X)·k) for the distances, O(nk²) for their Gram matrix, and O(nk)
     for each of the few dozen steps of the linear models. The rows are kept: a prototype

@@ -54,10 +54,9 @@ class LIFT(PrototypeClassifier):
     Notes
     -----
     A score is a probability less ½. The original learns a support vector machine and
-    then probabilities from its margins; the logistic loss gives them at once. Distances
-    are standardised before they are learnt on, for they are nearly collinear. k-means
-    starts once, from random rows, and sees at most 1000 rows with and without the
-    label, or ten for each centre.
+    then probabilities from its margins; the logistic loss gives them at once. k-means
+    starts once, from random rows, and sees at most 1000 rows with the label and as many
+    without it, or ten for each centre.
 
     A label costs O(nnz(X)·k) for the distances, O(nk²) for their Gram matrix, and O(nk)
     for each of the few dozen steps of the linear models. The rows are kept: a prototype

@@ -17,7 +17,7 @@ from homi.margins.metric import Metric
 from homi.margins.rows import CentredRows
 
 #: Steps remembered.
-_MEMORY = 30
+_MEMORY = 20
 #: Share of the predicted decrease that a step must bring.
 _ARMIJO = 1e-4
 #: Trials of a step's length.

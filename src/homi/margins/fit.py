@@ -97,7 +97,7 @@ def fit_margins(
     rows = CentredRows(X.astype(np.float64, copy=False))
     counts = np.asarray(Y.sum(axis=0), dtype=np.float64).ravel()
     blocks = _blocks(counts, rows.n)
-    with _blas_threads(rows, n_jobs):
+    with _blas_threads(rows, blocks, n_jobs):
         problem = _Problem(rows, Y, LOSSES[loss], C, shape_of(rows), tol, max_iter)
         found = Parallel(n_jobs, require="sharedmem")(
             delayed(problem.solve)(labels, allowed, start) for labels in blocks
@@ -123,10 +123,12 @@ def _blocks(counts: Array, n: int) -> list[NDArray[np.intp]]:
     return [order[first : first + width] for first in range(0, len(order), width)]
 
 
-def _blas_threads(rows: CentredRows, n_jobs: int | None) -> AbstractContextManager[Any]:
+def _blas_threads(
+    rows: CentredRows, blocks: list[NDArray[np.intp]], n_jobs: int | None
+) -> AbstractContextManager[Any]:
     if effective_n_jobs(n_jobs) > 1:
         return threadpool_limits(limits=1)
-    return for_product(rows.n, rows.m, max(1, _BLOCK // rows.n))
+    return for_product(rows.n, rows.m, max(map(len, blocks), default=0))
 
 
 @dataclass(frozen=True)
