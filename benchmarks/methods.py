@@ -61,11 +61,14 @@ def parse() -> argparse.Namespace:
 
 
 def head(arguments: argparse.Namespace) -> str:
+    versions = (
+        f"Python {platform.python_version()}, numpy {np.__version__}, "
+        f"scikit-learn {sklearn.__version__}"
+    )
     return (
         "# How fast the eleven methods are\n\n"
         f"Printed by `python benchmarks/methods.py`: {arguments.clock} time, "
-        f"one thread, medians; Python {platform.python_version()}, "
-        f"numpy {np.__version__}, scikit-learn {sklearn.__version__}. Default hyper-parameters, four fifths of "
+        f"one thread, medians; {versions}. Default hyper-parameters, four fifths of "
         "the rows to learn from, the rest to predict. † marks a reconstruction.\n"
     )
 
