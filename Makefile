@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Data sets as ARFF files, if there are any beside the checkout; tests skip without.
 export HOMI_DATA ?= $(firstword $(wildcard data ../shared/data))
 
-.PHONY: demo test lint types unit slow speed loading metrics format clean
+.PHONY: demo test lint types unit slow speed methods loading metrics format clean
 .DEFAULT_GOAL := demo
 
 .venv/installed: pyproject.toml constraints.txt
@@ -14,9 +14,11 @@ demo: .venv/installed ; $(BIN)/homi demo --output build/demo
 test: lint types unit
 lint: .venv/installed ; $(BIN)/ruff check . && $(BIN)/ruff format --check .
 types: .venv/installed ; $(BIN)/mypy
-unit: .venv/installed ; $(BIN)/python -m pytest
+# Two processes of one thread each: BLAS threads would only be in each other's way.
+unit: .venv/installed ; OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 slow: .venv/installed ; $(BIN)/python -m pytest -m slow
 speed: .venv/installed ; $(BIN)/python benchmarks/speed.py
+methods: .venv/installed ; $(BIN)/python benchmarks/methods.py
 loading: .venv/installed ; $(BIN)/python benchmarks/loading.py
 metrics: .venv/installed ; $(BIN)/python benchmarks/metrics.py
 format: .venv/installed ; $(BIN)/ruff check --fix . && $(BIN)/ruff format .

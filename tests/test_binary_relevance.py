@@ -31,7 +31,6 @@ def by_design(estimator):
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(
     [
-        BinaryRelevance(),
         BinaryRelevance(loss="log", standardize=False),
         BinaryRelevance(LogisticRegression()),
     ],

@@ -22,7 +22,6 @@ from homi.metrics import hamming_loss, ranking_loss
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(
     [
-        CalibratedLabelRanking(),
         CalibratedLabelRanking(1.0, votes="soft", standardize=False),
     ]
 )

@@ -262,6 +262,23 @@ def test_sigmoids_have_the_least_cross_entropy(scored):
         assert loss([sigmoids.slope[j], sigmoids.offset[j]]) <= best + 1e-8
 
 
+def test_sigmoids_of_heavy_tails():
+    """The likelihood's equations hold, also where full Newton steps would diverge."""
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(60, 400)) * np.exp(3.0 * rng.normal(size=(60, 400)))
+    Y = scores > np.quantile(scores, rng.uniform(0.05, 0.95, 400), axis=0)
+    Y ^= rng.random(Y.shape) < 0.02
+    sigmoids = fit_sigmoids(scores, Y)
+    positives, negatives = Y.sum(axis=0), (~Y).sum(axis=0)
+    targets = np.where(Y, (positives + 1) / (positives + 2), 1 / (negatives + 2))
+    error = targets - sigmoids(scores)
+    np.testing.assert_allclose(error.sum(axis=0), 0.0, atol=1e-3)
+    falling = sigmoids.slope * scores.std(axis=0) < -1e-5
+    assert falling.mean() > 0.9
+    products = (error * scores).sum(axis=0) / np.abs(scores).max(axis=0)
+    np.testing.assert_allclose(products[falling], 0.0, atol=1e-3)
+
+
 def test_sigmoids_of_separated_and_of_constant_labels():
     scores = np.column_stack([np.linspace(-1, 1, 20)] * 4)
     Y = np.column_stack([scores[:, 0] > 0, np.zeros(20), np.ones(20), np.eye(20)[19]])

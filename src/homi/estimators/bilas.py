@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from numbers import Integral, Real
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,9 +97,6 @@ class BILAS(PrototypeClassifier):
     (2, 4)
     """
 
-    #: The HOMI paper names one setting, the default.
-    paper_grid: dict[str, list[Any]] = {}
-    #: Whether the equations had to be reconstructed.
     reconstruction = True
 
     _parameter_constraints = {

@@ -87,9 +87,6 @@ class BinaryRelevance(MarginClassifier):
     (2, 4)
     """
 
-    #: The paper compares with C = 1 and searches nothing.
-    paper_grid: dict[str, list[Any]] = {}
-
     _parameter_constraints = {
         "estimator": "no_validation",
         "C": [Interval(Real, 0, None, closed="neither")],

@@ -102,9 +102,6 @@ class GLOCAL(MomentsClassifier):
     (2, 4)
     """
 
-    #: The HOMI paper states λ = 1 and searches nothing.
-    paper_grid: dict[str, list[Any]] = {}
-
     _parameter_constraints = {
         "lam": [Interval(Real, 0, None, closed="neither")],
         "lam_local": [Interval(Real, 0, None, closed="left")],

@@ -72,6 +72,12 @@ class CalibratedLabelRanking(MultiLabelClassifier):
     classes_, label_names_, n_features_in_, feature_names_in_
         As in :class:`~homi.HOMI`.
 
+    Notes
+    -----
+    Costs l(l - 1)/2 logistic regressions on the rows that tell two labels apart, so the
+    number of labels is what counts. Good where they are few and rankings matter; hard
+    votes have many ties.
+
     References
     ----------
     J. Fürnkranz, E. Hüllermeier, E. Loza Mencía, K. Brinker. Multilabel classification
@@ -88,9 +94,6 @@ class CalibratedLabelRanking(MultiLabelClassifier):
     >>> len(model.pairs_)
     6
     """
-
-    #: The HOMI paper does not compare with it.
-    paper_grid: dict[str, list[Any]] = {}
 
     _parameter_constraints = {
         "C": [Interval(Real, 0, None, closed="neither")],

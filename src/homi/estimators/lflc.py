@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -97,11 +97,10 @@ class LFLC(MomentsClassifier):
     """
 
     #: What the HOMI paper searched.
-    paper_grid: dict[str, list[Any]] = {
+    paper_grid = {
         "lam": [float(value) for value in range(1, 20, 2)],
         "eta": [10.0**power for power in range(-10, -4)],
     }
-    #: Whether the equations had to be reconstructed.
     reconstruction = True
 
     _parameter_constraints = {

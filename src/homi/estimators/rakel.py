@@ -101,9 +101,6 @@ class RAKEL(MultiLabelClassifier):
     4
     """
 
-    #: The HOMI paper does not compare with it.
-    paper_grid: dict[str, list[Any]] = {}
-
     _parameter_constraints = {
         "estimator": "no_validation",
         "labelset_size": [Interval(Integral, 1, None, closed="left")],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -57,7 +57,7 @@ class WRAP(MomentsClassifier):
         frequent a label is.
     standardize : bool, default=True
         Whether to give every feature mean 0 and variance 1 first.
-    max_iter : int in [1, inf), default=50
+    max_iter : int in [1, inf), default=200
         Most sweeps.
     tol : float in [0, inf), default=1e-4
         The sweeps end when one lowers the objective by no more than this share.
@@ -103,11 +103,10 @@ class WRAP(MomentsClassifier):
     """
 
     #: What the HOMI paper's "step size 1" is taken to have searched.
-    paper_grid: dict[str, list[Any]] = {
+    paper_grid = {
         "lam1": list(range(1, 11)),
         "lam2": list(range(1, 11)),
     }
-    #: Whether the equations had to be reconstructed.
     reconstruction = True
 
     _parameter_constraints = {
@@ -130,7 +129,7 @@ class WRAP(MomentsClassifier):
         alpha=0.9,
         fit_intercept=True,
         standardize=True,
-        max_iter=50,
+        max_iter=200,
         tol=1e-4,
     ):
         self.lam1 = lam1

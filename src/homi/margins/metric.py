@@ -31,7 +31,7 @@ class Metric(Protocol):
     """A symmetric positive map of gradients to directions, label by label."""
 
     def __call__(self, R: Array) -> Array:
-        """Directions for the gradients R, 0 for coefficients that must stay 0."""
+        """Directions for gradients R; 0 for coefficients that must stay 0."""
 
     def take(self, labels: NDArray[Any]) -> Metric:
         """The same for some of the labels."""
@@ -66,9 +66,8 @@ class Squares:
     n: int
 
     def metric(self, curvature: Array, allowed: Mask | None) -> Metric:
+        # Coefficients that must stay 0 have no gradient, and so no direction.
         scale = 1.0 / (1.0 + np.outer(self.g, curvature))
-        if allowed is not None:
-            scale *= allowed
         return DiagonalMetric(np.vstack([scale, 1.0 / (self.n * curvature)]))
 
 
