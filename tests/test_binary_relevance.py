@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.special import logit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
@@ -103,17 +104,25 @@ def test_probabilities_are_calibrated_and_margins_are_not():
 
 
 @pytest.mark.parametrize("given", [None, LogisticRegression(), LinearSVC()])
-def test_constant_labels_have_constant_predictions(given, rows):
+@pytest.mark.parametrize("loss", ["squared_hinge", "log"])
+def test_constant_labels_have_constant_predictions(given, loss, rows):
     X, Y, test = rows
     Y = np.column_stack([np.zeros(160), Y[:, 0], np.ones(160)])
-    model = BinaryRelevance(given).fit(X, Y)
+    model = BinaryRelevance(given, loss=loss).fit(X, Y)
     np.testing.assert_array_equal(model.predict(test)[:, [0, 2]], [[0, 1]] * 80)
     expected = np.broadcast_to([1 / 162, 161 / 162], (80, 2))
     np.testing.assert_allclose(model.predict_proba(test)[:, [0, 2]], expected)
-    alone = BinaryRelevance(given).fit(X, Y[:, [1]])
-    found = alone.decision_function(test)
-    assert found.shape == (80, 1)
-    np.testing.assert_allclose(found, model.decision_function(test)[:, [1]], rtol=1e-6)
+
+
+@pytest.mark.parametrize("given", [None, LogisticRegression(), GaussianNB()])
+def test_a_single_label(given, rows):
+    X, Y, test = rows
+    model = BinaryRelevance(given, random_state=0).fit(X, Y)
+    alone = BinaryRelevance(given, random_state=0).fit(X, Y[:, [1]])
+    for name in ("decision_function", "predict_proba", "ranking_scores", "predict"):
+        found, expected = getattr(alone, name)(test), getattr(model, name)(test)
+        assert found.shape == (80, 1)
+        np.testing.assert_allclose(found, expected[:, [1]], rtol=1e-6)
 
 
 def test_sparse_rows_give_the_same_model(rows):
@@ -131,8 +140,10 @@ def test_classes_compete_by_their_probabilities():
     y = np.array(["a", "b", "c"])[Y.sum(axis=1).astype(int).clip(0, 2)]
     model = BinaryRelevance(random_state=0).fit(X, y)
     P = model.predict_proba(X)
-    np.testing.assert_allclose(P.sum(axis=1), 1.0)
+    scores = model.ranking_scores(X)
+    np.testing.assert_allclose(P, scores / scores.sum(axis=1, keepdims=True))
     np.testing.assert_array_equal(model.predict(X), model.classes_[P.argmax(axis=1)])
+    np.testing.assert_allclose(model.decision_function(X), logit(scores))
 
 
 def test_labels_that_did_not_converge_are_reported(rows, monkeypatch):
