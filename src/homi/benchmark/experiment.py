@@ -59,8 +59,9 @@ class Experiment:
         _check("method", methods or (), self.methods)
         for protocol in self.protocols:
             for dataset in datasets or self.datasets:
-                for method in methods or self.methods:
-                    for fold in range(self.folds):
+                # Folds outside methods: a run that ends early leaves fair comparisons.
+                for fold in range(self.folds):
+                    for method in methods or self.methods:
                         yield Cell(protocol, dataset, method, fold)
 
     def ask(self, cell: Cell) -> Ask:
