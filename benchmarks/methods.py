@@ -22,7 +22,7 @@ import sklearn
 from sklearn.model_selection import train_test_split
 from threadpoolctl import threadpool_limits
 
-from homi.benchmark import METHODS, marked
+from homi.benchmark.methods import METHODS, marked
 from homi.datasets import load
 from homi.datasets.load import at_hand
 from homi.estimators import HOMI
