@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from homi.benchmark import compute, protocols, runner
 from homi.benchmark.agreement import agreement_page, gap
 from homi.benchmark.cells import Cell, recall, seed_of, store, stored
-from homi.benchmark.experiment import read_experiment
+from homi.benchmark.experiment_file import read_experiment
 from homi.benchmark.methods import METHODS, marked
 from homi.benchmark.printed import printed_results
 from homi.benchmark.results import means_of, read_results, summarise
@@ -53,9 +53,9 @@ def few_rows(monkeypatch):
     Y = (X @ rng.normal(size=(6, 3)) > 0).astype(np.int8)
     given = Dataset(X, Y, list("abcdef"), list("xyz"))
     monkeypatch.setattr(protocols, "load", lambda name: given)
-    protocols._rows.cache_clear()
+    protocols.rows_of.cache_clear()
     yield given
-    protocols._rows.cache_clear()
+    protocols.rows_of.cache_clear()
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def test_a_damaged_file_is_named(text, tmp_path):
 
 def test_an_experiment_file(file):
     experiment = read_experiment(file)
-    cells = list(experiment.cells())
+    cells = list(experiment.tasks())
     assert len(cells) == len(set(cells)) == 2 * 1 * 2 * 2
     homi = Cell("clean", "yeast", "HOMI", 0)
     assert experiment.ask(homi).parameters == {"n_neighbors": 2}
@@ -102,7 +102,7 @@ def test_an_experiment_file(file):
     published = Cell("as-published", "yeast", "ML-LRC", 0)
     assert experiment.ask(published).parameters == {"standardize": False}
     assert experiment.ask(published).search.points == 2
-    assert {cell.method for cell in experiment.cells(methods=["HOMI"])} == {"HOMI"}
+    assert {cell.method for cell in experiment.tasks(methods=["HOMI"])} == {"HOMI"}
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_published_enron_is_its_first_rows_twice(monkeypatch):
 
 def test_a_run_does_what_is_missing_and_nothing_else(few_rows, file, tmp_path):
     experiment = read_experiment(file)
-    cells = list(experiment.cells())
+    cells = list(experiment.tasks())
     done = []
     runner.run(experiment, cells[:3], tmp_path, done=lambda *item: done.append(item))
     assert [cell for cell, _ in done] == cells[:3]
@@ -213,7 +213,7 @@ def test_the_best_point_is_taken(few_rows, file):
 
 def test_summary_and_agreement(few_rows, file, tmp_path):
     experiment = read_experiment(file)
-    runner.run(experiment, experiment.cells(), tmp_path)
+    runner.run(experiment, experiment.tasks(), tmp_path)
     results = read_results(tmp_path)
     assert len(results) == 8
     summary = summarise(results)
@@ -247,12 +247,12 @@ def test_the_command(few_rows, file, tmp_path):
     arguments = [str(file), "--results", str(tmp_path / "out")]
     first = call(app, ["bench", "run", *arguments, "--methods", "HOMI"])
     assert first.exit_code == 0, first.output
-    assert "4 of 4 cells to run" in first.output
+    assert "4 of 4 tasks to run" in first.output
     assert "clean  yeast  HOMI  fold 1" in first.output
     again = call(app, ["bench", "run", *arguments, "--methods", "HOMI"])
-    assert "0 of 4 cells to run" in again.output
+    assert "0 of 4 tasks to run" in again.output
     state = call(app, ["bench", "status", *arguments])
-    assert "4 of 8 cells are there" in state.output
+    assert "4 of 8 tasks are there" in state.output
     wrong = call(app, ["bench", "run", *arguments, "--methods", "HOMY"])
     assert wrong.exit_code == 1
     assert "did you mean HOMI" in wrong.stderr

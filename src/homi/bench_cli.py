@@ -1,37 +1,34 @@
-"""``homi bench``: run experiments, see how far they are."""
+"""``homi bench``: run experiments, see how far they are, check them, report them."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 from rich.table import Table
 
-from homi.benchmark.cells import Cell, Record
-from homi.benchmark.experiment import Experiment, read_experiment
-from homi.benchmark.runner import Done, missing
-from homi.benchmark.runner import run as run_cells
+from homi.bench_progress import progress
+from homi.benchmark.cells import Study, Task
+from homi.benchmark.engines import Engine, cluster, local
+from homi.benchmark.exchange import Difference
+from homi.benchmark.exchange import merge as merge_results
+from homi.benchmark.exchange import verify as verify_results
+from homi.benchmark.experiment import Experiment
+from homi.benchmark.experiment_file import read_experiment
+from homi.benchmark.runner import missing
+from homi.benchmark.runner import run as run_tasks
 from homi.cli_errors import one_sentence
 from homi.datasets.load import at_hand
-from homi.metrics import METRICS, PAPER_METRICS
 
 bench_app = typer.Typer(
-    help="Experiments: run them, see how far they are.\n\n"
-    "Example: homi bench run benchmarks/defaults.toml --datasets yeast",
+    help="Experiments: run them, see how far they are, check them, report them.\n\n"
+    "Example: homi bench run benchmarks/paper.toml --quick, and then "
+    "homi bench report benchmarks/paper.toml --quick",
     no_args_is_help=True,
 )
 
@@ -48,6 +45,16 @@ Methods = Annotated[
     list[str] | None,
     typer.Option("--methods", help="Only this method; may be repeated."),
 ]
+Quick = Annotated[
+    bool, typer.Option("--quick", help="The small part that the file's [quick] names.")
+]
+
+
+class EngineName(StrEnum):
+    """Where tasks are computed."""
+
+    local = "local"
+    dask = "dask"
 
 
 @bench_app.command()
@@ -55,25 +62,37 @@ def run(
     file: File,
     datasets: Datasets = None,
     methods: Methods = None,
+    quick: Quick = False,
     jobs: Annotated[int, typer.Option(min=1, help="Processes side by side.")] = 1,
+    engine: Annotated[
+        EngineName, typer.Option(help="Processes here, or the workers of a cluster.")
+    ] = EngineName.local,
+    scheduler: Annotated[
+        str | None, typer.Option(help="Address of a Dask scheduler, tcp://HOST:PORT.")
+    ] = None,
     results: Results = None,
 ) -> None:
     """Run what is missing of an experiment, and nothing else.
 
-    Every fold is stored as it ends: interrupt the run at any time, and start it again
+    Every task is stored as it ends: interrupt the run at any time, and start it again
     to go on. Data sets that are not at hand are left out, and named.
 
-    Example: homi bench run benchmarks/defaults.toml --datasets yeast --jobs 2
+    Example: homi bench run benchmarks/paper.toml --datasets yeast --jobs 2
     """
     console = Console()
     with one_sentence():
-        experiment = read_experiment(file)
-        cells = list(experiment.cells(datasets, methods))
-        directory = _directory(experiment, results)
-        todo = missing(experiment, _at_hand(cells, console), directory)
-        console.print(f"{len(todo)} of {len(cells)} cells to run; results: {directory}")
-        with _progress(console, len(todo)) as done:
-            run_cells(experiment, todo, directory, jobs=jobs, done=done)
+        experiment, directory = _opened(file, quick, results)
+        tasks = list(experiment.tasks(datasets, methods))
+        todo = missing(experiment, _at_hand(tasks, console), directory)
+        console.print(f"{len(todo)} of {len(tasks)} tasks to run; results: {directory}")
+        chosen = _engine(engine, scheduler, jobs)
+        with progress(console, todo, directory, jobs) as (done, failed):
+            failures = run_tasks(
+                experiment, todo, directory, engine=chosen, done=done, failed=failed
+            )
+    if failures:
+        console.print(f"{len(failures)} of {len(todo)} tasks failed; see above.")
+        raise typer.Exit(1)
 
 
 @bench_app.command()
@@ -81,71 +100,157 @@ def status(
     file: File,
     datasets: Datasets = None,
     methods: Methods = None,
+    quick: Quick = False,
     results: Results = None,
 ) -> None:
     """Show how many folds of an experiment there are, by data set and method.
 
-    Example: homi bench status benchmarks/defaults.toml
+    Example: homi bench status benchmarks/paper.toml
     """
     console = Console()
     with one_sentence():
-        experiment = read_experiment(file)
-        cells = list(experiment.cells(datasets, methods))
-        absent = set(missing(experiment, cells, _directory(experiment, results)))
-    names = list(dict.fromkeys(cell.method for cell in cells))
-    table = Table("protocol", "data set", *names, box=SIMPLE_HEAD)
-    there = Counter(_group(cell) for cell in cells if cell not in absent)
-    for protocol, dataset in dict.fromkeys(_group(cell)[:2] for cell in cells):
-        counts = [there[protocol, dataset, name] for name in names]
-        row = [f"{count}/{experiment.folds}" if count else "-" for count in counts]
-        table.add_row(protocol, dataset, *row)
+        experiment, directory = _opened(file, quick, results)
+        tasks = list(experiment.tasks(datasets, methods))
+        absent = set(missing(experiment, tasks, directory))
+    table = Table("method", box=SIMPLE_HEAD)
+    there = Counter(_group(task) for task in tasks if task not in absent)
+    wanted = Counter(_group(task) for task in tasks)
+    columns = list(dict.fromkeys((task.protocol, task.dataset) for task in tasks))
+    for protocol, dataset in columns:
+        table.add_column(f"{dataset}\n{protocol}", justify="right")
+    for row in dict.fromkeys(_group(task)[2] for task in tasks):
+        groups = [(*column, row) for column in columns]
+        table.add_row(row, *(_count(there[g], wanted[g]) for g in groups))
     console.print(table)
-    console.print(f"{len(cells) - len(absent)} of {len(cells)} cells are there.")
+    console.print(f"{len(tasks) - len(absent)} of {len(tasks)} tasks are there.")
 
 
-def _group(cell: Cell) -> tuple[str, str, str]:
-    return cell.protocol, cell.dataset, cell.method
+def _count(there: int, wanted: int) -> str:
+    return f"{there}/{wanted}" if wanted else ""
 
 
-def _directory(experiment: Experiment, results: Path | None) -> Path:
-    return results if results is not None else Path("results") / experiment.name
+@bench_app.command()
+def report(
+    file: File,
+    quick: Quick = False,
+    results: Results = None,
+    output: Annotated[
+        Path | None, typer.Option(help="Directory to write. Default: report/NAME.")
+    ] = None,
+) -> None:
+    """Write every table and figure from the stored results.
+
+    One HTML page that needs nothing else, and the same as Markdown, CSV, LaTeX, SVG
+    and PDF files. Nothing is computed: what was not run is shown as not run.
+
+    Example: homi bench report benchmarks/paper.toml --output report
+    """
+    from homi.report import write
+    from homi.report.paper import paper_page
+
+    console = Console()
+    with one_sentence():
+        experiment, directory = _opened(file, quick, results)
+        target = output if output is not None else Path("report") / experiment.name
+        write(paper_page(experiment, directory), target)
+    console.print(f"{target / 'index.html'} is written.")
 
 
-def _at_hand(cells: list[Cell], console: Console) -> list[Cell]:
-    here = {name: at_hand(name) is not None for name in {c.dataset for c in cells}}
+@bench_app.command()
+def merge(
+    file: File,
+    sources: Annotated[
+        list[Path], typer.Argument(help="Directories of results of the experiment.")
+    ],
+    quick: Quick = False,
+    results: Results = None,
+    tolerance: Annotated[
+        float, typer.Option(min=0, help="Largest difference that is none.")
+    ] = 1e-6,
+) -> None:
+    """Join results of several machines. Nothing that is here already is replaced.
+
+    Example: homi bench merge benchmarks/paper.toml /mnt/other/results/paper
+    """
+    console = Console()
+    with one_sentence():
+        experiment, directory = _opened(file, quick, results)
+        for source in sources:
+            if not source.is_dir():
+                raise ValueError(f"{source} is not a directory of results.")
+        merged = merge_results(experiment, sources, directory, tolerance)
+    console.print(f"{len(merged.taken)} results taken over into {directory}.")
+    for conflict in merged.conflicts:
+        console.print(f"{conflict.task}  differs by {conflict.size:.2g}: ours is kept")
+    if merged.conflicts:
+        raise typer.Exit(1)
+
+
+@bench_app.command()
+def verify(
+    file: File,
+    datasets: Datasets = None,
+    methods: Methods = None,
+    quick: Quick = False,
+    sample: Annotated[int, typer.Option(min=1, help="How many.")] = 10,
+    seed: Annotated[int, typer.Option(help="Which ones.")] = 0,
+    tolerance: Annotated[
+        float, typer.Option(min=0, help="Largest difference that is none.")
+    ] = 1e-6,
+    results: Results = None,
+) -> None:
+    """Compute a random sample of the stored results again, and compare.
+
+    Example: homi bench verify benchmarks/paper.toml --datasets yeast --sample 5
+    """
+    console = Console()
+    with one_sentence():
+        experiment, directory = _opened(file, quick, results)
+        tasks = _at_hand(list(experiment.tasks(datasets, methods)), console)
+        found = verify_results(experiment, tasks, directory, sample, seed)
+        differ = [_checked(console, item, tolerance) for item in found]
+    console.print(f"{len(differ) - sum(differ)} of {len(differ)} are as stored.")
+    if any(differ):
+        raise typer.Exit(1)
+
+
+def _checked(console: Console, item: Difference, tolerance: float) -> bool:
+    differs = item.size > tolerance
+    words = f"differs by {item.size:.2g}" if differs else "as stored"
+    console.print(f"{item.task}  {words}", highlight=False)
+    return differs
+
+
+def _opened(file: Path, quick: bool, results: Path | None) -> tuple[Experiment, Path]:
+    experiment = read_experiment(file)
+    if quick:
+        experiment = experiment.quickly()
+    return experiment, results or Path("results") / experiment.name
+
+
+def _engine(name: EngineName, scheduler: str | None, jobs: int) -> Engine:
+    if name == EngineName.local:
+        if scheduler is not None:
+            raise ValueError("a --scheduler is of --engine dask; pass that too.")
+        return local(jobs)
+    if scheduler is None:
+        raise ValueError(
+            "--engine dask needs the address of a scheduler: start one by `dask "
+            "scheduler --host 127.0.0.1`, workers by `dask worker ADDRESS --nthreads "
+            "1`, and pass --scheduler ADDRESS."
+        )
+    return cluster(scheduler)
+
+
+def _group(task: Task) -> tuple[str, str, str]:
+    what = task.kind if isinstance(task, Study) else task.method
+    return task.protocol, task.dataset, what
+
+
+def _at_hand(tasks: list[Task], console: Console) -> list[Task]:
+    here = {name: at_hand(name) is not None for name in {t.dataset for t in tasks}}
     for name in sorted(name for name, found in here.items() if not found):
         console.print(
             f"{name} is not at hand: left out. Bring it: homi data fetch {name}"
         )
-    return [cell for cell in cells if here[cell.dataset]]
-
-
-@contextmanager
-def _progress(console: Console, count: int) -> Iterator[Done]:
-    """A bar with the time left on a terminal, a line per cell elsewhere."""
-    if not console.is_terminal:
-        yield lambda cell, record: print(_line(cell, record), flush=True)
-        return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("", total=count)
-        yield lambda cell, record: bar.update(
-            task, advance=1, description=f"{cell.dataset} {cell.method}"
-        )
-
-
-def _line(cell: Cell, record: Record) -> str:
-    values = "  ".join(
-        f"{METRICS[name].title.lower()} {record['metrics'][name]:.3f}"
-        for name in PAPER_METRICS
-    )
-    return (
-        f"{cell.protocol}  {cell.dataset}  {cell.method}  fold {cell.fold}  {values}  "
-        f"fit {record['seconds']['fit']:.2f} s"
-    )
+    return [task for task in tasks if here[task.dataset]]

@@ -1,4 +1,8 @@
-"""Cells: one fold of one method on one data set by one protocol, each its own file."""
+"""Cells and studies, each its own file.
+
+A cell is one fold of one method on one data set by one protocol, a study what is
+learnt from all rows of a data set. What a result belongs to is where it is stored.
+"""
 
 from __future__ import annotations
 
@@ -33,6 +37,34 @@ class Cell:
         """A seed that depends on the named parts alone: all of them for a model."""
         return seed_of(*(str(getattr(self, part)) for part in parts))
 
+    def __str__(self) -> str:
+        return f"{self.protocol}  {self.dataset}  {self.method}  fold {self.fold}"
+
+
+@dataclass(frozen=True, order=True)
+class Study:
+    """What is learnt from all rows of a data set; ``kind`` is one of ``STUDIES``."""
+
+    protocol: str
+    dataset: str
+    kind: str
+
+    #: All of them look at HOMI, or at the data alone.
+    method = "HOMI"
+
+    def path(self, directory: Path) -> Path:
+        """The study's file below the directory of an experiment's results."""
+        return directory / self.protocol / self.dataset / f"{self.kind}.json"
+
+    def __str__(self) -> str:
+        return f"{self.protocol}  {self.dataset}  {self.kind}"
+
+
+#: The size of a data set and of its label matrix; the objective sweep by sweep; B.
+STUDIES = ("characteristics", "convergence", "correlations")
+
+Task = Cell | Study
+
 
 def seed_of(*parts: str) -> int:
     """A 32-bit seed from names."""
@@ -40,19 +72,24 @@ def seed_of(*parts: str) -> int:
     return int.from_bytes(digest[:4], "big")
 
 
-def store(directory: Path, cell: Cell, record: Record) -> None:
-    """Write a cell's file, whole or not at all."""
-    path = cell.path(directory)
+def store(directory: Path, task: Task, record: Record) -> None:
+    """Write a task's file, whole or not at all."""
+    path = task.path(directory)
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps({"cell": asdict(cell), **record}, indent=1, ensure_ascii=False)
+    named = {_key(task): asdict(task), **record}
+    text = json.dumps(named, indent=1, ensure_ascii=False)
     with writing(path) as file:
         file.write(text.encode() + b"\n")
 
 
-def recall(directory: Path, cell: Cell) -> Record | None:
-    """A cell's record, or None if there is none."""
+def _key(task: Task) -> str:
+    return "cell" if isinstance(task, Cell) else "study"
+
+
+def recall(directory: Path, task: Task) -> Record | None:
+    """A task's record, or None if there is none."""
     try:
-        return _checked(cell.path(directory), cell)
+        return _checked(task.path(directory), task)
     except FileNotFoundError:
         return None
 
@@ -61,22 +98,32 @@ def stored(directory: Path) -> Iterator[tuple[Cell, Record]]:
     """All cells below a directory, in the order of their names."""
     for path in sorted(directory.glob("*/*/*/*.json")):
         protocol, dataset, method = path.relative_to(directory).parts[:3]
-        cell = Cell(protocol, dataset, method, int(path.stem))
-        yield cell, _checked(path, cell)
+        if path.stem.isdecimal():
+            cell = Cell(protocol, dataset, method, int(path.stem))
+            yield cell, _checked(path, cell)
 
 
-def _checked(path: Path, cell: Cell) -> Record:
+def stored_studies(directory: Path) -> Iterator[tuple[Study, Record]]:
+    """All studies below a directory, in the order of their names."""
+    for path in sorted(directory.glob("*/*/*.json")):
+        protocol, dataset = path.relative_to(directory).parts[:2]
+        if path.stem in STUDIES:
+            study = Study(protocol, dataset, path.stem)
+            yield study, _checked(path, study)
+
+
+def _checked(path: Path, task: Task) -> Record:
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
-        named = record["cell"]
+        named = record[_key(task)]
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(
             f"{path} is not a result of this program ({error}); delete it and run the "
             "experiment again."
         ) from error
-    if named != asdict(cell):
+    if named != asdict(task):
         raise ValueError(
-            f"{path} holds the result of {named}; a cell's place names it: move the "
+            f"{path} holds the result of {named}; a result's place names it: move the "
             "file back or delete it."
         )
     return record

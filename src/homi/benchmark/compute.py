@@ -1,4 +1,4 @@
-"""A cell's value: fit, predict, measure, and say with what it was made."""
+"""A task's value: fit, predict, measure, and say with what it was made."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from sklearn.model_selection import ParameterGrid, train_test_split
 from threadpoolctl import threadpool_limits
 
 import homi
-from homi.benchmark.cells import Cell, Record
+from homi.benchmark.cells import Cell, Record, Study, Task
 from homi.benchmark.experiment import Ask, Experiment, Search
-from homi.benchmark.methods import METHODS
-from homi.benchmark.protocols import Rows, split
+from homi.benchmark.methods import EVERYTHING, variant
+from homi.benchmark.protocols import Rows, rows_of, split
+from homi.benchmark.studies import FIND
 from homi.datasets.cache import file_sha256
 from homi.datasets.load import at_hand
 from homi.metrics import METRICS, PAPER_METRICS, evaluate
@@ -30,22 +31,40 @@ from homi.metrics import METRICS, PAPER_METRICS, evaluate
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "faiss-cpu", "threadpoolctl")
 
 
-def compute(experiment: Experiment, cell: Cell, commit: str = "") -> Record:
-    """Run a cell with the experiment's number of threads."""
-    ask = experiment.ask(cell)
-    given = split(cell.protocol, cell.dataset, cell.fold, experiment.folds)
-    seed = cell.seed("dataset", "method", "fold")
+def compute(experiment: Experiment, task: Task, commit: str = "") -> Record:
+    """Run a task with the experiment's number of threads."""
     with threadpool_limits(experiment.threads), warnings.catch_warnings():
         # Whether a method converged is in its record, for thousands of cells at once.
         warnings.simplefilter("ignore")
-        started = time.perf_counter()
-        parameters = ask.parameters | _chosen(cell, ask, given.train, seed)
-        searched = time.perf_counter()
-        model = _make(cell.method, parameters, seed).fit(*given.train)
-        fitted = time.perf_counter()
-        scores = model.ranking_scores(given.test.X)
-        labels = model.predict(given.test.X)
-        ended = time.perf_counter()
+        if isinstance(task, Cell):
+            record = _measured(experiment, task)
+        else:
+            record = _studied(experiment, task)
+    made_with = {
+        "homi": homi.__version__,
+        "commit": commit,
+        "python": platform.python_version(),
+        **{name: version(name) for name in _PACKAGES},
+        "processor": _processor(),
+        "threads": experiment.threads,
+        "data_sha256": _data_sha256(task.dataset),
+    }
+    ask = asked(experiment.ask(task), experiment.folds)
+    return {**record, "asked": ask, "made_with": made_with | record["made_with"]}
+
+
+def _measured(experiment: Experiment, cell: Cell) -> Record:
+    ask = experiment.ask(cell)
+    given = split(cell.protocol, cell.dataset, cell.fold, experiment.folds)
+    seed = cell.seed("dataset", "method", "fold")
+    started = time.perf_counter()
+    parameters = ask.parameters | _chosen(cell, ask, given.train, seed)
+    searched = time.perf_counter()
+    model = _make(cell.method, parameters, seed).fit(*given.train)
+    fitted = time.perf_counter()
+    scores = model.ranking_scores(given.test.X)
+    labels = model.predict(given.test.X)
+    ended = time.perf_counter()
     return {
         "metrics": evaluate(given.test.Y, scores, labels, PAPER_METRICS),
         "parameters": parameters,
@@ -55,18 +74,20 @@ def compute(experiment: Experiment, cell: Cell, commit: str = "") -> Record:
             "fit": fitted - searched,
             "predict": ended - fitted,
         },
-        "asked": asked(ask, experiment.folds),
-        "made_with": {
-            "homi": homi.__version__,
-            "commit": commit,
-            "python": platform.python_version(),
-            **{name: version(name) for name in _PACKAGES},
-            "processor": _processor(),
-            "threads": experiment.threads,
-            "seed": seed,
-            "data_sha256": _data_sha256(cell.dataset),
-            "test_rows_sha256": _digest(given.test_indices),
-        },
+        "made_with": {"seed": seed, "test_rows_sha256": _digest(given.test_indices)},
+    }
+
+
+def _studied(experiment: Experiment, study: Study) -> Record:
+    parameters = experiment.ask(study).parameters
+    rows = rows_of(study.protocol, study.dataset)
+    started = time.perf_counter()
+    found = FIND[study.kind](study.dataset, rows, parameters)
+    return {
+        "found": found,
+        "parameters": parameters,
+        "seconds": {"study": time.perf_counter() - started},
+        "made_with": {},
     }
 
 
@@ -77,7 +98,7 @@ def asked(ask: Ask, folds: int) -> dict[str, Any]:
 
 
 def _make(method: str, parameters: dict[str, Any], seed: int) -> Any:
-    model = METHODS[method](**parameters)
+    model = EVERYTHING[variant(method).base](**parameters)
     if "random_state" in model.get_params():
         model.set_params(random_state=seed)
     return model
@@ -108,7 +129,7 @@ def _chosen(cell: Cell, ask: Ask, train: Rows, seed: int) -> dict[str, Any]:
 
 def _points(method: str, search: Search, seed: int) -> list[dict[str, Any]]:
     """Points of the method's grid, drawn without replacement, in the grid's order."""
-    grid = ParameterGrid(METHODS[method].paper_grid)
+    grid = ParameterGrid(EVERYTHING[variant(method).base].paper_grid)
     count = min(search.points, len(grid))
     rng = np.random.default_rng(seed)
     return [grid[int(i)] for i in np.sort(rng.choice(len(grid), count, replace=False))]

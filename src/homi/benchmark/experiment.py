@@ -1,18 +1,14 @@
-"""Experiment files: which cells there are, and what each of them asks for."""
+"""Experiments: which tasks there are, and what each of them asks for."""
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from difflib import get_close_matches
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from homi.benchmark.cells import Cell
-from homi.benchmark.methods import METHODS
-from homi.benchmark.protocols import PROTOCOLS
-from homi.datasets.registry import registry
+from homi.benchmark.cells import Cell, Study, Task
+from homi.benchmark.methods import variant, with_settings
+from homi.benchmark.names import check_names
 
 
 @dataclass(frozen=True)
@@ -37,107 +33,118 @@ class Ask:
 
 
 @dataclass(frozen=True)
+class Sensitivity:
+    """On which data sets HOMI is run with one parameter changed, and to what."""
+
+    datasets: tuple[str, ...] = ()
+    values: dict[str, tuple[Any, ...]] = field(default_factory=dict)
+
+    def methods(self) -> list[str]:
+        """HOMI with each value of each parameter, the others as they are."""
+        return [
+            with_settings("HOMI", **{parameter: value})
+            for parameter, values in self.values.items()
+            for value in values
+        ]
+
+
+@dataclass(frozen=True)
 class Experiment:
-    """Cells = protocols × data sets × methods × folds, and rules for parameters."""
+    """Cells = protocols × data sets × methods × folds, and rules for parameters.
+
+    ``studies`` names the data sets of each kind of study. ``baselines`` are methods of
+    the clean protocol alone. ``times`` says whether running times are reported.
+    """
 
     name: str
     protocols: tuple[str, ...]
     datasets: tuple[str, ...]
     methods: tuple[str, ...]
+    baselines: tuple[str, ...] = ()
     folds: int = 5
     threads: int = 1
+    times: bool = True
     searches: dict[str, Search] = field(default_factory=dict)
     rules: tuple[dict[str, Any], ...] = ()
+    sensitivity: Sensitivity = Sensitivity()
+    studies: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    quick: dict[str, Any] = field(default_factory=dict)
 
-    def cells(
+    def tasks(
         self,
         datasets: Sequence[str] | None = None,
         methods: Sequence[str] | None = None,
-    ) -> Iterator[Cell]:
-        """All cells, or those of some data sets and methods, in the file's order."""
-        _check("data set", datasets or (), self.datasets)
-        _check("method", methods or (), self.methods)
-        for protocol in self.protocols:
-            for dataset in datasets or self.datasets:
-                # Folds outside methods: a run that ends early leaves fair comparisons.
-                for fold in range(self.folds):
-                    for method in methods or self.methods:
-                        yield Cell(protocol, dataset, method, fold)
+    ) -> Iterator[Task]:
+        """Studies and cells, or those of some data sets and methods, in file order.
 
-    def ask(self, cell: Cell) -> Ask:
-        """What the rules, later ones last, say of a cell."""
+        A choice of methods leaves the studies out.
+        """
+        check_names("data set", datasets or (), self.datasets)
+        everything = {name for d in self.datasets for name in self._methods("clean", d)}
+        check_names("method", methods or (), sorted(everything))
+        for dataset in datasets or self.datasets:
+            for protocol in self.protocols:
+                if methods is None:
+                    yield from self._studies(protocol, dataset)
+                yield from self._cells(protocol, dataset, methods)
+
+    def _studies(self, protocol: str, dataset: str) -> Iterator[Study]:
+        for kind, wanted in self.studies.items():
+            # The characteristics of the data do not depend on a protocol.
+            first = kind != "characteristics" or protocol == self.protocols[0]
+            if dataset in wanted and first:
+                yield Study(protocol, dataset, kind)
+
+    def _cells(
+        self, protocol: str, dataset: str, methods: Sequence[str] | None
+    ) -> Iterator[Cell]:
+        # Folds outside methods: a run that ends early leaves fair comparisons.
+        for fold in range(self.folds):
+            for method in self._methods(protocol, dataset):
+                if methods is None or method in methods:
+                    yield Cell(protocol, dataset, method, fold)
+
+    def _methods(self, protocol: str, dataset: str) -> Iterator[str]:
+        yield from self.methods
+        if protocol == "clean":
+            yield from self.baselines
+        if dataset in self.sensitivity.datasets:
+            yield from (n for n in self.sensitivity.methods() if n not in self.methods)
+
+    def ask(self, task: Task) -> Ask:
+        """What the rules, later ones last, say of a task; its name has the last word.
+
+        A rule for a method holds for its variants too.
+        """
+        base, settings = variant(task.method)
+        names = {"protocol": task.protocol, "dataset": task.dataset, "method": base}
         parameters: dict[str, Any] = {}
         for rule in self.rules:
-            if all(_matches(rule, key, getattr(cell, key)) for key in _KEYS):
+            if all(_matches(rule, key, value) for key, value in names.items()):
                 parameters |= rule["set"]
-        return Ask(parameters, self.searches.get(cell.method))
+        return Ask(parameters | settings, self.searches.get(task.method))
 
-
-_KEYS = ("protocol", "dataset", "method")
+    def quickly(self) -> Experiment:
+        """A small part of it, as the file's ``[quick]`` says, under its own name."""
+        if not self.quick:
+            raise ValueError(
+                f"the experiment {self.name} has no [quick] part; say there which "
+                "datasets, methods and how many folds a quick run has."
+            )
+        given: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value
+            for key, value in self.quick.items()
+        }
+        searches = {k: v for k, v in self.searches.items() if k in given["methods"]}
+        changed: dict[str, Any] = {
+            "name": f"{self.name}-quick",
+            "searches": searches,
+            **given,
+        }
+        # A run of seconds has nothing to say of running times.
+        return replace(self, times=False, quick={}, **changed)
 
 
 def _matches(rule: dict[str, Any], key: str, value: str) -> bool:
     wanted = rule.get(key, value)
     return value in ([wanted] if isinstance(wanted, str) else wanted)
-
-
-def read_experiment(path: Path) -> Experiment:
-    """Read and check an experiment file.
-
-    Examples
-    --------
-    A file that has every kind of entry::
-
-        name = "small"
-        protocols = ["clean"]
-        datasets = ["yeast"]
-        methods = ["HOMI", "LFLC"]
-        folds = 5
-
-        [search.LFLC]
-        points = 10
-
-        [[rule]]
-        method = "HOMI"
-        dataset = ["yeast"]
-        set = { n_neighbors = 2 }
-    """
-    try:
-        given = tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"{path} is not TOML: {error}.") from error
-    try:
-        return _experiment(given)
-    except (TypeError, KeyError, ValueError) as error:
-        raise ValueError(f"{path}: {error}") from error
-
-
-def _experiment(given: dict[str, Any]) -> Experiment:
-    known = {"name", "protocols", "datasets", "methods", "folds", "threads"}
-    _check("entry", given, known | {"search", "rule"})
-    for what in ("name", "protocols", "datasets", "methods"):
-        if what not in given:
-            raise ValueError(f"no {what}: an experiment needs one.")
-    _check("protocol", given["protocols"], PROTOCOLS)
-    _check("data set", given["datasets"], registry())
-    _check("method", given["methods"], METHODS)
-    searches = {
-        name: Search(**value) for name, value in given.get("search", {}).items()
-    }
-    _check("method", searches, given["methods"])
-    rules = tuple(given.get("rule", ()))
-    for rule in rules:
-        _check("key of a rule", rule, {*_KEYS, "set"})
-        if not isinstance(rule.get("set"), dict):
-            raise ValueError("a rule needs set = { parameter = value }.")
-    plain = {key: given[key] for key in known & set(given)}
-    lists = {key: tuple(plain[key]) for key in ("protocols", "datasets", "methods")}
-    return Experiment(**plain | lists, searches=searches, rules=rules)
-
-
-def _check(what: str, names: Any, known: Any) -> None:
-    for name in names:
-        if name not in known:
-            near = get_close_matches(str(name), map(str, known), n=1)
-            hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}."
-            raise ValueError(f"no {what} is called {name!r}; {hint}")

@@ -1,7 +1,16 @@
-"""HOMI and the ten methods that the paper compares with, by their printed names."""
+"""All that can be compared, by name.
+
+A name may carry settings: ``"HOMI gamma=0"`` is HOMI without its graph. So variants of
+a method are methods of their own, and their results have places of their own.
+"""
 
 from __future__ import annotations
 
+import json
+from typing import Any, NamedTuple
+
+from homi.benchmark.ablations import StepWise, WithoutLabels
+from homi.benchmark.baselines import Logistic, NystroemRidge, RandomForest, Ridge
 from homi.estimators import (
     BILAS,
     CLML,
@@ -32,7 +41,70 @@ METHODS: dict[str, type[MultiLabelClassifier]] = {
     "HOMI": HOMI,
 }
 
+#: What a user would pick instead.
+BASELINES: dict[str, type[MultiLabelClassifier]] = {
+    "ridge": Ridge,
+    "nystroem-ridge": NystroemRidge,
+    "random-forest": RandomForest,
+    "logistic": Logistic,
+}
+
+#: HOMI with a part taken out.
+ABLATIONS: dict[str, type[MultiLabelClassifier]] = {
+    "HOMI-without-B": WithoutLabels,
+    "HOMI-step-wise": StepWise,
+}
+
+EVERYTHING = METHODS | BASELINES | ABLATIONS
+
+#: HOMI without its graph needs no class of its own.
+WITHOUT_GRAPH = "HOMI gamma=0"
+
+
+class Variant(NamedTuple):
+    """A method, and the parameters that its name sets."""
+
+    base: str
+    settings: dict[str, Any]
+
+
+def variant(name: str) -> Variant:
+    """Read a name such as ``"HOMI beta=0.5"``.
+
+    Examples
+    --------
+    >>> variant("HOMI beta=0.5 n_neighbors=2")
+    Variant(base='HOMI', settings={'beta': 0.5, 'n_neighbors': 2})
+    """
+    base, *words = name.split(" ")
+    return Variant(base, dict(_setting(name, word) for word in words))
+
+
+def _setting(name: str, word: str) -> tuple[str, Any]:
+    key, equals, value = word.partition("=")
+    try:
+        if key.isidentifier() and equals:
+            return key, json.loads(value)
+    except ValueError:
+        pass
+    raise ValueError(
+        f"{word!r} in the method {name!r} is not a setting; write parameter=value, the "
+        "value as in JSON, and one space before it."
+    )
+
+
+def with_settings(base: str, **settings: Any) -> str:
+    """The name of a variant.
+
+    Examples
+    --------
+    >>> with_settings("HOMI", beta=0.5)
+    'HOMI beta=0.5'
+    """
+    words = (f"{key}={json.dumps(value)}" for key, value in settings.items())
+    return " ".join([base, *words])
+
 
 def marked(method: str) -> str:
     """A method's name in a table: † for one whose equations are a reconstruction."""
-    return f"{method}†" if METHODS[method].reconstruction else method
+    return f"{method}†" if EVERYTHING[method].reconstruction else method

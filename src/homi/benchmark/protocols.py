@@ -33,7 +33,7 @@ class Split(NamedTuple):
 
 def split(protocol: str, dataset: str, fold: int, folds: int) -> Split:
     """One of the shuffled folds; which rows are in it depends on the data set alone."""
-    rows = _rows(protocol, dataset)
+    rows = rows_of(protocol, dataset)
     shuffled = KFold(folds, shuffle=True, random_state=seed_of(dataset))
     train, test = list(shuffled.split(rows.X))[fold]
     return Split(
@@ -42,7 +42,8 @@ def split(protocol: str, dataset: str, fold: int, folds: int) -> Split:
 
 
 @lru_cache(maxsize=1)
-def _rows(protocol: str, dataset: str) -> Rows:
+def rows_of(protocol: str, dataset: str) -> Rows:
+    """All rows of a data set, as a protocol has them before they are split."""
     return PROTOCOLS[protocol](dataset)
 
 

@@ -1,63 +1,75 @@
-"""Run the cells that are missing, and nothing else."""
+"""Run the tasks that are missing, and nothing else."""
 
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
-import joblib
-
-from homi.benchmark.cells import Cell, Record, recall, store
+from homi.benchmark.cells import Record, Task, recall, store
 from homi.benchmark.compute import asked, compute
+from homi.benchmark.engines import Engine, local
 from homi.benchmark.experiment import Experiment
 
-Done = Callable[[Cell, Record], None]
+Done = Callable[[Task, Record], None]
 
 
 def missing(
-    experiment: Experiment, cells: Iterable[Cell], directory: Path
-) -> list[Cell]:
-    """Cells without a result, or whose result was asked for with something else."""
-    return [cell for cell in cells if not _is_current(experiment, cell, directory)]
+    experiment: Experiment, tasks: Iterable[Task], directory: Path
+) -> list[Task]:
+    """Tasks without a result, or whose result was asked for with something else."""
+    return [task for task in tasks if not is_current(experiment, task, directory)]
 
 
-def _is_current(experiment: Experiment, cell: Cell, directory: Path) -> bool:
-    record = recall(directory, cell)
-    wanted = asked(experiment.ask(cell), experiment.folds)
+def is_current(experiment: Experiment, task: Task, directory: Path) -> bool:
+    """Whether a task has a result, of what the experiment asks for now."""
+    record = recall(directory, task)
+    wanted = asked(experiment.ask(task), experiment.folds)
     return record is not None and record["asked"] == wanted
+
+
+class Failure(NamedTuple):
+    """A task that ended in an error, and what it said."""
+
+    task: Task
+    error: str
 
 
 def run(
     experiment: Experiment,
-    cells: Iterable[Cell],
+    tasks: Iterable[Task],
     directory: Path,
     *,
-    jobs: int = 1,
-    done: Done = lambda cell, record: None,
-) -> None:
-    """Compute cells in ``jobs`` processes; each is stored as soon as it is there.
+    engine: Engine | None = None,
+    done: Done = lambda task, record: None,
+    failed: Callable[[Failure], None] = lambda failure: None,
+) -> list[Failure]:
+    """Compute tasks; each is stored as soon as it is there.
 
-    Whatever ends the run, at most the cells under way are lost.
+    Whatever ends the run, at most the tasks under way are lost. A task that fails
+    does not end the others; those that failed are returned.
     """
-    commit = current_commit()
-    for cell, record in _computed(experiment, list(cells), commit, jobs):
-        store(directory, cell, record)
-        done(cell, record)
+    failures = []
+    work = partial(_outcome, experiment, current_commit())
+    for task, outcome in (engine or local(1))(work, tasks):
+        if isinstance(outcome, str):
+            failures.append(Failure(task, outcome))
+            failed(failures[-1])
+        else:
+            store(directory, task, outcome)
+            done(task, outcome)
+    return failures
 
 
-def _computed(
-    experiment: Experiment, cells: list[Cell], commit: str, jobs: int
-) -> Iterator[tuple[Cell, Record]]:
-    task = joblib.delayed(_computed_one)
-    pool = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
-    return pool(task(experiment, cell, commit) for cell in cells)
-
-
-def _computed_one(
-    experiment: Experiment, cell: Cell, commit: str
-) -> tuple[Cell, Record]:
-    return cell, compute(experiment, cell, commit)
+def _outcome(
+    experiment: Experiment, commit: str, task: Task
+) -> tuple[Task, Record | str]:
+    try:
+        return task, compute(experiment, task, commit)
+    except Exception as error:  # whatever it is, it belongs to this task alone
+        return task, f"{type(error).__name__}: {error}"
 
 
 def current_commit() -> str:

@@ -43,15 +43,17 @@ class Table:
 
     def markdown(self) -> str:
         """A pipe table; the best entry of a column in bold."""
-        lines = [self.columns, ("---",) * len(self.columns)]
-        lines += [tuple(_bold(entry, "**{}**") for entry in row) for row in self.rows]
+        lines = [[_piped(name) for name in self.columns], ["---"] * len(self.columns)]
+        lines += [
+            [_bold(_piped(e.text), e, "**{}**") for e in row] for row in self.rows
+        ]
         body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
         return f"{self.caption}\n\n{body}\n"
 
     def latex(self) -> str:
         """A booktabs table."""
         rows = [
-            [_bold(_escaped(e), r"\textbf{{{}}}") for e in row] for row in self.rows
+            [_bold(_tex(e.text), e, r"\textbf{{{}}}") for e in row] for row in self.rows
         ]
         lines = [
             r"\begin{table}",
@@ -76,20 +78,36 @@ class Table:
         return text.getvalue()
 
 
-def _bold(entry: Entry, form: str) -> str:
-    return form.format(entry.text) if entry.best else entry.text
+def _bold(written: str, entry: Entry, form: str) -> str:
+    return form.format(written) if entry.best else written
+
+
+def _piped(text: str) -> str:
+    """A cell of a pipe table: a bar or the end of a line would end the cell."""
+    return " ".join(text.replace("\\", r"\\").replace("|", r"\|").split())
 
 
 _TEX = {"±": r"$\pm$", "●": r"$\bullet$", "○": r"$\circ$", "†": r"$^\dagger$"}
-_TEX |= {"%": r"\%", "_": r"\_", "&": r"\&", "#": r"\#", "−": "$-$"}
+_TEX |= {"%": r"\%", "_": r"\_", "&": r"\&", "#": r"\#", "$": r"\$"}
+_TEX |= {"{": r"\{", "}": r"\}", "\\": r"\textbackslash{}"}
+_TEX |= {"^": r"\textasciicircum{}", "~": r"\textasciitilde{}"}
+_TEX |= {"<": "$<$", ">": "$>$", "|": "$|$", "−": "$-$"}
+# At the start of a row these two would be taken for options of the row above.
+_TEX |= {"[": "{[}", "*": "{*}"}
+_TEX |= {"≤": r"$\leq$", "≥": r"$\geq$", "≠": r"$\neq$", "≈": r"$\approx$"}
+_TEX |= {"×": r"$\times$", "·": r"$\cdot$", "→": r"$\to$", "∞": r"$\infty$"}
+_TEX |= {"–": "--", "—": "---", "…": r"\ldots{}", "ᵀ": r"$^\top$"}
+_TEX |= {"²": "$^2$", "³": "$^3$", "\n": " ", "\u00a0": "~", "\u202f": r"\,"}
+_GREEK = {"α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "varepsilon"}
+_GREEK |= {"η": "eta", "θ": "theta", "κ": "kappa", "λ": "lambda", "μ": "mu"}
+_GREEK |= {"π": "pi", "ρ": "rho", "σ": "sigma", "τ": "tau", "φ": "varphi"}
+_GREEK |= {"χ": "chi", "ψ": "psi", "ω": "omega", "Γ": "Gamma", "Δ": "Delta"}
+_GREEK |= {"Λ": "Lambda", "Σ": "Sigma", "Φ": "Phi", "Ω": "Omega"}
+_TEX |= {letter: rf"$\{name}$" for letter, name in _GREEK.items()}
 
 
 def _tex(text: str) -> str:
     return "".join(_TEX.get(letter, letter) for letter in text)
-
-
-def _escaped(entry: Entry) -> Entry:
-    return Entry(_tex(entry.text), entry.best)
 
 
 def comparison(

@@ -15,7 +15,15 @@ from homi.estimators._compat import Interval, StrOptions, fit_context
 from homi.estimators.base import LinearMultiLabelClassifier
 from homi.graph import neighbour_laplacian
 from homi.moments import Moments
-from homi.solver import Params, Problem, Solution, random_params, solve, total
+from homi.solver import (
+    OnSweep,
+    Params,
+    Problem,
+    Solution,
+    random_params,
+    solve,
+    total,
+)
 
 
 class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
@@ -180,18 +188,8 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         sweeps = self._init_callback_context(max_subtasks=self.max_iter)
         sweeps.call_on_fit_task_begin(estimator=self, X=X, y=y)
         problem, mean, scale = self._problem(X, target.indicator)
-        start = None
-        if self.init == "random":
-            start = random_params(problem, check_random_state(self.random_state))
-        solution = solve(
-            problem,
-            sweep=self.sweep,
-            start=start,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            on_sweep=_SweepHooks(self, sweeps, X, y, mean, scale).hook,
-        )
-        self._store(solution, mean, scale)
+        hooks = _SweepHooks(self, sweeps, X, y, mean, scale)
+        self._store(self._solve(problem, hooks.hook), mean, scale)
         sweeps.call_on_fit_task_end(
             estimator=self, X=X, y=y, reconstruction_attributes=lambda: {}
         )
@@ -208,6 +206,19 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
             L = neighbour_laplacian(X, self.n_neighbors, mean=mean, scale=scale)
             moments = moments.with_graph(X, L, scale=scale)
         return Problem(moments, self.lam, self.beta, self.gamma), mean, scale
+
+    def _solve(self, problem: Problem, on_sweep: OnSweep | None) -> Solution:
+        start = None
+        if self.init == "random":
+            start = random_params(problem, check_random_state(self.random_state))
+        return solve(
+            problem,
+            sweep=self.sweep,
+            start=start,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            on_sweep=on_sweep,
+        )
 
     def _store(self, solution: Solution, mean: Any, scale: Any) -> None:
         self.history_ = solution.history

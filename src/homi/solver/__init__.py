@@ -1,16 +1,26 @@
 """Moments -> (W, z, B, t). Never sees a row."""
 
-from homi.solver.nouns import Params, Problem, Solution, random_params, zero_params
+from homi.solver.nouns import (
+    OnSweep,
+    Params,
+    Problem,
+    Solution,
+    random_params,
+    zero_params,
+)
 from homi.solver.objective import objective, total
 from homi.solver.solve import solve
+from homi.solver.stepwise import solve_stepwise
 
 __all__ = [
+    "OnSweep",
     "Params",
     "Problem",
     "Solution",
     "objective",
     "random_params",
     "solve",
+    "solve_stepwise",
     "total",
     "zero_params",
 ]

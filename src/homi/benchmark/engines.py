@@ -1,0 +1,57 @@
+"""Where tasks are computed: processes of this machine, or a Dask cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any
+
+import joblib
+
+#: Apply a function to many arguments, results as they come, in any order.
+Engine = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
+
+
+def local(jobs: int) -> Engine:
+    """So many processes of this machine."""
+    return partial(_in_processes, jobs)
+
+
+def _in_processes(
+    jobs: int, function: Callable[[Any], Any], arguments: Iterable[Any]
+) -> Iterator[Any]:
+    pool = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
+    return pool(joblib.delayed(function)(argument) for argument in arguments)
+
+
+def cluster(scheduler: str) -> Engine:
+    """The workers of a Dask cluster. A task whose worker is lost goes to another one.
+
+    Every worker needs this package, the data (``HOMI_DATA``) and one thread: tasks
+    limit the threads of their process.
+    """
+    return partial(_on_cluster, scheduler)
+
+
+def _on_cluster(
+    scheduler: str, function: Callable[[Any], Any], arguments: Iterable[Any]
+) -> Iterator[Any]:
+    try:
+        from distributed import Client, as_completed
+    except ImportError as error:
+        raise ImportError(
+            "the engine 'dask' needs Dask: pip install 'homi[dask]'."
+        ) from error
+    try:
+        client = Client(scheduler, timeout="10s")
+    except OSError as error:
+        raise ConnectionError(
+            f"no Dask scheduler answers at {scheduler!r} ({error}); start one by "
+            "`dask scheduler` and pass the address that it prints."
+        ) from error
+    with client:
+        futures = client.map(function, list(arguments), pure=False)
+        for future in as_completed(futures):
+            yield future.result()
+            # What is stored need not be held by the cluster any longer.
+            future.release()

@@ -1,0 +1,97 @@
+"""Results of other machines: taken in, and computed again."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from homi.benchmark.cells import Record, Task, recall, store
+from homi.benchmark.compute import compute
+from homi.benchmark.experiment import Experiment
+from homi.benchmark.runner import current_commit, is_current, missing
+
+
+class Difference(NamedTuple):
+    """A task with two results, and by how much they differ at most."""
+
+    task: Task
+    size: float
+
+
+class Merged(NamedTuple):
+    """What was taken over, and where both sides had results that differ."""
+
+    taken: list[Task]
+    conflicts: list[Difference]
+
+
+def merge(
+    experiment: Experiment, sources: Iterable[Path], directory: Path, tolerance: float
+) -> Merged:
+    """Take over what is missing here and current there. Nothing here is replaced."""
+    merged = Merged([], [])
+    for source in sources:
+        for task in experiment.tasks():
+            if is_current(experiment, task, source):
+                _take(experiment, task, source, directory, tolerance, merged)
+    return merged
+
+
+def _take(
+    experiment: Experiment,
+    task: Task,
+    source: Path,
+    directory: Path,
+    tolerance: float,
+    merged: Merged,
+) -> None:
+    theirs = _without_name(recall(source, task))
+    if not is_current(experiment, task, directory):
+        store(directory, task, theirs)
+        merged.taken.append(task)
+        return
+    size = difference(_without_name(recall(directory, task)), theirs)
+    if size > tolerance:
+        merged.conflicts.append(Difference(task, size))
+
+
+def _without_name(record: Record | None) -> Record:
+    assert record is not None
+    return {key: value for key, value in record.items() if key not in ("cell", "study")}
+
+
+def verify(
+    experiment: Experiment,
+    tasks: Iterable[Task],
+    directory: Path,
+    count: int,
+    seed: int,
+) -> Iterator[Difference]:
+    """Compute a random sample of the stored tasks again, and compare."""
+    tasks = list(tasks)
+    absent = set(missing(experiment, tasks, directory))
+    there = [task for task in tasks if task not in absent]
+    chosen = random.Random(seed).sample(there, min(count, len(there)))
+    commit = current_commit()
+    for task in chosen:
+        stored = _without_name(recall(directory, task))
+        yield Difference(task, difference(stored, compute(experiment, task, commit)))
+
+
+def difference(one: Record, other: Record) -> float:
+    """The largest difference between two results' figures; infinite if unlike."""
+    return max(_gap(one.get(key), other.get(key)) for key in ("metrics", "found"))
+
+
+def _gap(one: Any, other: Any) -> float:
+    if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
+        return max((_gap(one[key], other[key]) for key in one), default=0.0)
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        if len(one) != len(other):
+            return float("inf")
+        return max((_gap(a, b) for a, b in zip(one, other, strict=True)), default=0.0)
+    if isinstance(one, float | int) and isinstance(other, float | int):
+        return 0.0 if one == other or one != one else abs(one - other)
+    return 0.0 if one == other else float("inf")

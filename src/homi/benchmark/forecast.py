@@ -1,0 +1,74 @@
+"""How long the rest of a run may take."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from homi.benchmark.cells import Cell, Record, Task
+
+#: From the nearest relative of a task to the farthest; all tasks are related.
+_Kin = tuple[str, ...]
+
+
+class Forecast:
+    """Seconds left, from what the most similar tasks took.
+
+    Folds of a method on a data set take alike; next best are those by the other
+    protocol, then all that ran on the data set, then all.
+    """
+
+    def __init__(self, todo: Iterable[Task], workers: int) -> None:
+        self._todo = Counter(_kin(task)[0] for task in todo)
+        self._workers = workers
+        self._seconds: dict[_Kin, tuple[float, int]] = {}
+
+    def learn(self, task: Task, record: Record) -> None:
+        """Take note of what a task took."""
+        seconds = sum(record["seconds"].values())
+        for kin in _kin(task):
+            total, count = self._seconds.get(kin, (0.0, 0))
+            self._seconds[kin] = total + seconds, count + 1
+
+    def done(self, task: Task) -> None:
+        """Take note that a task is no longer to be done, whether it failed or not."""
+        self._todo[_kin(task)[0]] -= 1
+
+    def left(self) -> float | None:
+        """Seconds left, or None if nothing is known yet."""
+        if not self._seconds:
+            return None
+        expected = (count * self._expected(kin) for kin, count in self._todo.items())
+        return sum(expected) / self._workers
+
+    def _expected(self, nearest: _Kin) -> float:
+        known = next(kin for kin in _wider(nearest) if kin in self._seconds)
+        total, count = self._seconds[known]
+        return total / count
+
+
+def _kin(task: Task) -> list[_Kin]:
+    what = task.method if isinstance(task, Cell) else task.kind
+    return list(_wider((task.dataset, what, task.protocol)))
+
+
+def _wider(kin: _Kin) -> Iterator[_Kin]:
+    for length in range(len(kin), -1, -1):
+        yield kin[:length]
+
+
+def in_words(seconds: float | None) -> str:
+    """A time left, for people.
+
+    Examples
+    --------
+    >>> in_words(None), in_words(20), in_words(1000), in_words(20000)
+    ('', 'under 1 min left', 'about 17 min left', 'about 5 h 33 min left')
+    """
+    if seconds is None:
+        return ""
+    minutes = round(seconds / 60)
+    if minutes < 1:
+        return "under 1 min left"
+    hours, rest = divmod(minutes, 60)
+    return f"about {f'{hours} h ' if hours else ''}{rest} min left"

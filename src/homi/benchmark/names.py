@@ -1,0 +1,15 @@
+"""Names that people type: known, or an error with the nearest one."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import Any
+
+
+def check_names(what: str, names: Any, known: Any) -> None:
+    """Raise ValueError at the first name that is not known."""
+    for name in names:
+        if name not in known:
+            near = get_close_matches(str(name), map(str, known), n=1)
+            hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}."
+            raise ValueError(f"no {what} is called {name!r}; {hint}")

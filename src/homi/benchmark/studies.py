@@ -1,0 +1,48 @@
+"""What is learnt from all rows of a data set: its size, a descent, a matrix B."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+from homi.benchmark.protocols import Rows
+from homi.datasets import load
+from homi.datasets.summary import summarize
+from homi.estimators import HOMI
+from homi.solver import total
+
+Found = dict[str, Any]
+
+
+def characteristics(dataset: str, rows: Rows, parameters: dict[str, Any]) -> Found:
+    """Tables 1 and 2: sizes and label statistics. Neither rows nor parameters count."""
+    return asdict(summarize(load(dataset), dataset))
+
+
+def convergence(dataset: str, rows: Rows, parameters: dict[str, Any]) -> Found:
+    """Figure 6: the objective after each of 100 sweeps, the paper's and ours."""
+    return {
+        sweep: [total(terms) for terms in _descent(rows, parameters, sweep)]
+        for sweep in ("paper", "joint")
+    }
+
+
+def _descent(rows: Rows, parameters: dict[str, Any], sweep: str) -> list[Any]:
+    model: Any = HOMI
+    whole = parameters | {"sweep": sweep, "tol": 0.0, "max_iter": 100}
+    return model(**whole).fit(*rows).history_
+
+
+def correlations(dataset: str, rows: Rows, parameters: dict[str, Any]) -> Found:
+    """Figure 1: B, and whose row and column is whose."""
+    model: Any = HOMI
+    B = model(**parameters).fit(*rows).label_correlation_
+    return {"labels": load(dataset).label_names, "B": B.tolist()}
+
+
+FIND: dict[str, Callable[[str, Rows, dict[str, Any]], Found]] = {
+    "characteristics": characteristics,
+    "convergence": convergence,
+    "correlations": correlations,
+}
