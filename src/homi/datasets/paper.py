@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from homi.datasets.summary import Summary
@@ -43,17 +43,55 @@ def compare_with_paper(summaries: Iterable[Summary]) -> str:
                 f"two summaries are named {item.name!r}; pass each data set once."
             )
         measured[item.name] = item
+    tables, notes = paper_tables(measured)
+    lines = [f"{number}. {note}" for number, note in enumerate(notes, start=1)]
+    texts = [_markdown(table) for table in tables]
+    return "\n\n".join([*texts, LEGEND, "\n".join(lines)]).strip() + "\n"
+
+
+#: How a cell of the tables reads.
+LEGEND = "Each cell: measured / printed in the paper. A number in brackets is a note."
+
+
+class PaperTable(NamedTuple):
+    """A table of the paper beside what was measured: all its cells as text."""
+
+    title: str
+    columns: list[str]
+    rows: list[list[str]]
+
+
+def paper_tables(
+    measured: Mapping[str, Summary],
+) -> tuple[list[PaperTable], list[str]]:
+    """Tables 1 and 2, and the notes that their cells refer to by number.
+
+    Parameters
+    ----------
+    measured : mapping of str to Summary
+        What was measured, by name.
+    """
     entries = printed_tables() + _not_in_the_paper(measured)
     notes: list[str] = []
     tables = [
-        "\n".join(_table(table, title, entries, measured, notes))
+        PaperTable(
+            title,
+            ["data set", *_FIGURES[table], ""],
+            [
+                _row(table, entry, measured.get(entry["name"]), notes)
+                for entry in entries
+            ],
+        )
         for table, title in _TITLES.items()
     ]
-    lines = [f"{number}. {note}" for number, note in enumerate(notes, start=1)]
-    legend = (
-        "Each cell: measured / printed in the paper. A number in brackets is a note."
-    )
-    return "\n\n".join([*tables, legend, "\n".join(lines)]).strip() + "\n"
+    return tables, notes
+
+
+def _markdown(table: PaperTable) -> str:
+    lines = [table.columns, ["---"] * len(table.columns), *table.rows]
+    cells = [[cell.replace("|", "\\|") for cell in line] for line in lines]
+    rows = [f"| {' | '.join(line)} |" for line in cells]
+    return "\n".join([f"**{table.title}**\n", *rows])
 
 
 @cache
@@ -64,41 +102,32 @@ def printed_tables() -> list[dict[str, Any]]:
     return entries
 
 
-def _not_in_the_paper(measured: dict[str, Summary]) -> list[dict[str, Any]]:
+def _not_in_the_paper(measured: Mapping[str, Summary]) -> list[dict[str, Any]]:
     known = {entry["name"] for entry in printed_tables()}
     return [{"name": name} for name in measured if name not in known]
 
 
-def _table(
-    table: str,
-    title: str,
-    entries: Iterable[dict[str, Any]],
-    measured: dict[str, Summary],
-    notes: list[str],
-) -> Iterator[str]:
-    """The lines of one table; what has to be said of a cell is added to the notes."""
-    yield f"**{title}**\n"
-    yield f"| data set | {' | '.join(_FIGURES[table])} | |"
-    yield "|" + " --- |" * (len(_FIGURES[table]) + 2)
-    for entry in entries:
-        item, cells, agree = measured.get(entry["name"]), [], True
-        for figure in _FIGURES[table]:
-            printed = entry.get(table, {}).get(figure)
-            found = None if item is None else _measured(item, figure, printed)
-            agree &= found == printed
-            cells.append(f"{found or '–'} / {printed or '–'}")
-            note = _note(entry, figure, found, printed)
-            if note is not None:
-                if note not in notes:
-                    notes.append(note)
-                cells[-1] += f" [{notes.index(note) + 1}]"
-        state = "as printed" if agree else "differs"
-        if item is None:
-            state = "not at hand"
-        elif table not in entry:
-            state = "not in the paper"
-        name = entry["name"].replace("|", "\\|")
-        yield f"| {name} | {' | '.join(cells)} | {state} |"
+def _row(
+    table: str, entry: dict[str, Any], item: Summary | None, notes: list[str]
+) -> list[str]:
+    """A row; what has to be said of a cell is added to the notes."""
+    cells, agree = [], True
+    for figure in _FIGURES[table]:
+        printed = entry.get(table, {}).get(figure)
+        found = None if item is None else _measured(item, figure, printed)
+        agree &= found == printed
+        cells.append(f"{found or '–'} / {printed or '–'}")
+        note = _note(entry, figure, found, printed)
+        if note is not None:
+            if note not in notes:
+                notes.append(note)
+            cells[-1] += f" [{notes.index(note) + 1}]"
+    state = "as printed" if agree else "differs"
+    if item is None:
+        state = "not at hand"
+    elif table not in entry:
+        state = "not in the paper"
+    return [entry["name"], *cells, state]
 
 
 def _measured(item: Summary, figure: str, printed: str | None) -> str:
