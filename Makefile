@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Data sets as ARFF files, if there are any beside the checkout; tests skip without.
 export HOMI_DATA ?= $(firstword $(wildcard data ../shared/data))
 
-.PHONY: demo test lint types unit slow speed methods loading metrics format clean
+.PHONY: demo test lint types unit slow browser speed methods loading metrics format clean
 .DEFAULT_GOAL := demo
 
 .venv/installed: pyproject.toml constraints.txt
@@ -17,6 +17,8 @@ types: .venv/installed ; $(BIN)/mypy
 # Two processes of one thread each: BLAS threads would only be in each other's way.
 unit: .venv/installed ; OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 slow: .venv/installed ; $(BIN)/python -m pytest -m slow
+# Debian and its kin; the browser test skips where there is no Chromium.
+browser: .venv/installed ; apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium chromium-driver && $(BIN)/python -m pytest tests/test_report_browser.py
 speed: .venv/installed ; $(BIN)/python benchmarks/speed.py
 methods: .venv/installed ; $(BIN)/python benchmarks/methods.py
 loading: .venv/installed ; $(BIN)/python benchmarks/loading.py

@@ -17,7 +17,9 @@ LAYERS = [
     {"estimators"},
     {"", "plots", "cli_errors"},
     {"benchmark"},
-    {"demo", "data_cli", "bench_cli"},
+    {"report"},
+    {"demo", "data_cli", "bench_progress"},
+    {"bench_cli"},
     {"cli", "__main__"},
 ]
 

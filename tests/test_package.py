@@ -55,7 +55,7 @@ def test_the_wheel_is_whole(tmp_path):
     expected = {
         path.relative_to(ROOT / "src")
         for path in wanted
-        if path.suffix in {".py", ".toml", ".typed"}
+        if path.suffix in {".py", ".toml", ".typed", ".csv", ".css", ".js"}
     }
     assert expected <= shipped
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from homi.benchmark.cells import Record, Task, recall, store
 from homi.benchmark.compute import compute
 from homi.benchmark.experiment import Experiment
@@ -93,5 +95,7 @@ def _gap(one: Any, other: Any) -> float:
             return float("inf")
         return max((_gap(a, b) for a, b in zip(one, other, strict=True)), default=0.0)
     if isinstance(one, float | int) and isinstance(other, float | int):
-        return 0.0 if one == other or one != one else abs(one - other)
+        if np.isnan(one) or np.isnan(other):
+            return 0.0 if np.isnan(one) and np.isnan(other) else float("inf")
+        return 0.0 if one == other else float(abs(one - other))
     return 0.0 if one == other else float("inf")

@@ -21,7 +21,7 @@ def characteristics(dataset: str, rows: Rows, parameters: dict[str, Any]) -> Fou
 
 
 def convergence(dataset: str, rows: Rows, parameters: dict[str, Any]) -> Found:
-    """Figure 6: the objective after each of 100 sweeps, the paper's and ours."""
+    """Figure 6: the objective after each of up to 100 sweeps, the paper's and ours."""
     return {
         sweep: [total(terms) for terms in _descent(rows, parameters, sweep)]
         for sweep in ("paper", "joint")

@@ -1,0 +1,76 @@
+"""What the figures share: colours, markers, and how a missing result looks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from numpy.typing import NDArray
+
+from homi.benchmark.tables import NOT_RUN
+
+# Okabe and Ito's palette, told apart by most colour-blind readers.
+BLUE, ORANGE, SKY, PURPLE = "#0072B2", "#E69F00", "#56B4E9", "#CC79A7"
+GREEN, VERMILLION = "#009E73", "#D55E00"
+
+QUIET = "0.35"
+
+#: Keyword arguments of a matplotlib function.
+Look: TypeAlias = dict[str, Any]
+
+#: HOMI's colour wherever it stands beside other methods.
+HOMI_COLOUR = VERMILLION
+
+#: One colour and one marker per metric of the paper, in its order.
+METRIC_LOOKS = ((BLUE, "o"), (ORANGE, "s"), (PURPLE, "^"), (GREEN, "D"))
+
+
+def colour_of(method: str) -> str:
+    """HOMI's colour, or a quiet one for any other method."""
+    return HOMI_COLOUR if method == "HOMI" else QUIET
+
+
+def plain(names: Iterable[str]) -> list[str]:
+    """Names that are drawn as they are: a dollar sign would start a formula."""
+    return [name.replace("$", r"\$") for name in names]
+
+
+def pair_means(B: NDArray[np.float64]) -> NDArray[np.float64]:
+    """``(B + Bᵀ) / 2``: one number for each pair of labels."""
+    return (B + B.T) / 2
+
+
+def settled(figure: Figure) -> Figure:
+    """Arrange the figure once and for all.
+
+    A layout that is worked out at every drawing depends on what was drawn before.
+    """
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    return figure
+
+
+def write_powers(axes: Axes) -> None:
+    """Name the ticks of a logarithmic y axis by plain numbers.
+
+    Powers set as formulas name a font that a reader of the svg may not have.
+    """
+    low, high = axes.get_ylim()
+    between = (1.0,) if high > 100 * low else (1.0, 2.0, 5.0)
+    axes.yaxis.set_major_locator(LogLocator(subs=between))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def write_not_run(axes: Axes, x: float | None = None) -> None:
+    """Say that a result is missing: at one place of the x axis, or of the panel."""
+    if x is None:
+        where: Look = {"x": 0.5, "y": 0.5, "transform": axes.transAxes, "va": "center"}
+    else:
+        across = axes.get_xaxis_transform()
+        where = {"x": x, "y": 0.03, "transform": across, "va": "bottom", "rotation": 90}
+    axes.text(**where, s=NOT_RUN, ha="center", color=QUIET, style="italic")

@@ -1,0 +1,18 @@
+"""A report: plain data -> one self-contained HTML page, and the same as files."""
+
+from homi.report.document import Item, Listing, Page, Picture, Prose, Section
+from homi.report.html import html
+from homi.report.markdown import markdown
+from homi.report.write import write
+
+__all__ = [
+    "Item",
+    "Listing",
+    "Page",
+    "Picture",
+    "Prose",
+    "Section",
+    "html",
+    "markdown",
+    "write",
+]

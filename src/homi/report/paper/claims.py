@@ -1,0 +1,48 @@
+"""What we could not confirm: every claim of the paper with a verdict."""
+
+from __future__ import annotations
+
+from homi.benchmark.claims import ENOUGH, Claim, Evidence, claims
+from homi.report.document import Listing, Prose, Section
+from homi.report.paper.drawing import table
+from homi.report.paper.given import Given
+
+
+def claimed(given: Given) -> Section:
+    evidence = Evidence(
+        given.summary,
+        given.seconds,
+        given.studies,
+        given.datasets,
+        given.experiment.protocols,
+    )
+    found = list(claims(evidence))
+    columns = [
+        "claim of the paper",
+        "printed tables",
+        "as-published",
+        "clean",
+        "verdict",
+    ]
+    rows = [
+        [
+            claim.text,
+            *(_finding(claim, name) for name in ("printed", "as-published", "clean")),
+            claim.verdict,
+        ]
+        for claim in found
+    ]
+    refuted = sum(claim.verdict == "not confirmed" for claim in found)
+    lead = Prose(
+        f"Of {len(found)} claims, {refuted} are not confirmed by any of the results "
+        "that could speak to them. A share or a ratio confirms a claim from "
+        f"{ENOUGH:.0%} of the claimed figure on. Where mediamill was not run, 2500 of "
+        "its rows stand in for it, and the finding says so."
+    )
+    listing = Listing("claims", table("The paper's claims", columns, rows))
+    return Section("What we could not confirm", (lead, listing))
+
+
+def _finding(claim: Claim, protocol: str) -> str:
+    found = claim.findings.get(protocol)
+    return found.text if found else "–"

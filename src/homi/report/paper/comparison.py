@@ -1,0 +1,80 @@
+"""Tables 3 to 6: every method on every data set."""
+
+from __future__ import annotations
+
+from homi.benchmark.comparison import comparison, side_by_side
+from homi.benchmark.methods import BASELINES, METHODS
+from homi.benchmark.results import complete, means_of
+from homi.benchmark.statistics import average_ranks
+from homi.benchmark.tables import Table
+from homi.metrics import METRICS, PAPER_METRICS
+from homi.report.document import Item, Listing, Prose, Section
+from homi.report.paper.drawing import table
+from homi.report.paper.given import Given
+
+_MARKS = (
+    "Mean ± standard deviation over the folds; the best of a column in bold. ● says "
+    "that HOMI is at least as good as the method, ○ that it is worse. Average ranks "
+    "are over the data sets on which every method of the table has all its folds."
+)
+
+
+def comparisons(given: Given) -> Section:
+    metrics = [
+        _metric(given, number, metric)
+        for number, metric in enumerate(PAPER_METRICS, start=3)
+    ]
+    ranked = Listing("ranks", ranks(given))
+    lead = (Prose(_MARKS), *_budget(given))
+    return Section("How the methods compare", (*lead, ranked, *metrics))
+
+
+def _metric(given: Given, number: int, metric: str) -> Section:
+    title, summary = METRICS[metric].title, given.summary
+    rows = [*METHODS, *_baselines(given)]
+    clean = comparison(summary, "clean", metric, given.datasets, rows, given.folds)
+    both = side_by_side(summary, metric, given.datasets, given.folds)
+    items: list[Item] = [
+        Listing(f"table-{number}-clean", clean),
+        Listing(f"table-{number}-side-by-side", both),
+    ]
+    for protocol in ("as-published", "printed"):
+        found = comparison(summary, protocol, metric, given.datasets, folds=given.folds)
+        items.append(Listing(f"table-{number}-{protocol}", found))
+    return Section(f"Table {number}: {title}", tuple(items))
+
+
+def _baselines(given: Given) -> list[str]:
+    return [name for name in BASELINES if name in given.experiment.baselines]
+
+
+def ranks(given: Given) -> Table:
+    """Average ranks by the clean protocol: a row per method, a column per metric."""
+    methods = [*METHODS, *_baselines(given)]
+    columns = {}
+    for metric in PAPER_METRICS:
+        means = means_of(given.summary, "clean", metric, methods, given.folds)
+        whole = complete(means, given.datasets)
+        greater = METRICS[metric].greater_is_better
+        columns[metric] = average_ranks(whole, greater_is_better=greater)
+    count = len(whole)
+    rows = [
+        [name, *(f"{columns[metric][name]:.2f}" for metric in PAPER_METRICS)]
+        for name in methods
+    ]
+    titles = [METRICS[metric].title for metric in PAPER_METRICS]
+    caption = f"Average ranks, clean, {count} data sets (1 is best of {len(methods)})"
+    return table(caption, ["method", *titles], rows)
+
+
+def _budget(given: Given) -> list[Prose]:
+    found = [
+        f"{name}: {search.points} points drawn from its grid, judged by "
+        f"{METRICS[search.metric].title.lower()} on {search.validation:.0%} of the "
+        "training rows"
+        for name, search in given.experiment.searches.items()
+    ]
+    if not found:
+        return []
+    text = "Hyper-parameters were searched inside every training fold for "
+    return [Prose(f"{text}{'; '.join(found)}. All others run with the paper's values.")]

@@ -1,0 +1,75 @@
+"""What a user would pick instead, against scikit-learn called by hand."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import LogisticRegression, RidgeClassifierCV
+from sklearn.preprocessing import StandardScaler
+
+from homi.benchmark.baselines import Logistic, NystroemRidge, RandomForest, Ridge
+from homi.benchmark.methods import BASELINES
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 6)) * np.arange(1, 7)
+    Y = (X @ rng.normal(size=(6, 3)) + rng.normal(size=(150, 3)) > 0).astype(int)
+    return X, Y
+
+
+def test_ridge(rows):
+    X, Y = rows
+    scaled = StandardScaler().fit_transform(X)
+    by_hand = RidgeClassifierCV().fit(scaled, Y)
+    model = Ridge().fit(X, Y)
+    expected = by_hand.decision_function(scaled)
+    np.testing.assert_allclose(model.decision_function(X), expected)
+    np.testing.assert_array_equal(model.predict(X), by_hand.predict(scaled))
+
+
+def test_nystroem(rows):
+    X, Y = rows
+    scaled = StandardScaler().fit_transform(X)
+    features = Nystroem(n_components=150, random_state=3).fit_transform(scaled)
+    expected = RidgeClassifierCV().fit(features, Y).decision_function(features)
+    model = NystroemRidge(random_state=3).fit(X, Y)
+    np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-6)
+
+
+def test_logistic(rows):
+    X, Y = rows
+    scaled = StandardScaler().fit_transform(X)
+    model = Logistic().fit(X, Y)
+    for j in range(3):
+        by_hand = LogisticRegression(max_iter=1000).fit(scaled, Y[:, j])
+        expected = by_hand.predict_proba(scaled)[:, 1] - 0.5
+        np.testing.assert_allclose(
+            model.decision_function(X)[:, j], expected, atol=1e-6
+        )
+
+
+def test_the_regression_forest_is_the_classification_forest(rows):
+    """Squared error of 0 and 1 is half their Gini impurity: the same trees."""
+    X, Y = rows
+    scaled = StandardScaler().fit_transform(X)
+    by_hand = RandomForestClassifier(random_state=5).fit(scaled, Y)
+    expected = np.column_stack([p[:, 1] for p in by_hand.predict_proba(scaled)]) - 0.5
+    model = RandomForest(random_state=5).fit(X, Y)
+    np.testing.assert_allclose(model.decision_function(X), expected, atol=0.02)
+    assert np.mean(model.predict(X) == by_hand.predict(scaled)) > 0.99
+
+
+@pytest.mark.parametrize("name", BASELINES)
+@pytest.mark.filterwarnings("ignore:Label .* is present in all training examples")
+@pytest.mark.filterwarnings("ignore:Label not .* is present in all training examples")
+def test_constant_labels_and_sparse_rows(name, rows):
+    X, Y = rows
+    Y = np.column_stack([Y, np.zeros(150, int), np.ones(150, int)])
+    model = BASELINES[name](random_state=0).fit(sparse.csr_array(X), Y)
+    assert model.decision_function(sparse.csr_array(X)).shape == (150, 5)
+    predicted = model.predict(sparse.csr_array(X))
+    assert not predicted[:, 3].any()
+    assert predicted[:, 4].all()
