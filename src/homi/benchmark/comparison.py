@@ -45,7 +45,7 @@ def comparison(
                 _value(summary, means, (protocol, d, method, metric), folds)
                 for d in datasets
             ),
-            _rank(ranks, method),
+            rank(ranks, method),
         )
         for method in methods
     ]
@@ -79,7 +79,8 @@ def mark(row: pd.Series, method: str, metric: str) -> str:
     return f" {BETTER}" if sign * (row["HOMI"] - row[method]) >= 0 else f" {WORSE}"
 
 
-def _rank(ranks: pd.Series, method: str) -> Entry:
+def rank(ranks: pd.Series, method: str) -> Entry:
+    """An average rank, bold if it is the best."""
     if ranks.isna().all():
         return Entry("–")
     return Entry(f"{ranks[method]:.2f}", bool(ranks[method] == ranks.min()))

@@ -36,6 +36,9 @@ POLICY = (
 #: Letters of a row's name above which a phone breaks it into lines.
 LONG_NAME = 16
 
+#: Letters of a cell above which its column is broken into lines everywhere.
+SENTENCE = 40
+
 #: How deep the list of contents goes.
 DEEPEST_LISTED = 3
 
@@ -187,11 +190,12 @@ def _table(table: Table) -> str:
 
 
 def _kind(table: Table, column: int) -> str:
-    """Bare numbers stand flush right, so that their digits line up."""
+    """Bare numbers stand flush right, so that digits line up; sentences may break."""
     texts = [row[column].text for row in table.rows]
     shown = [text for text in texts if text not in _MISSING]
-    bare = bool(shown) and all(re.fullmatch(r"[+−-]?[\d.,]+ ?%?", t) for t in shown)
-    return ' class="number"' if bare else ""
+    if shown and all(re.fullmatch(r"[+−-]?[\d.,]+ ?%?", text) for text in shown):
+        return ' class="number"'
+    return ' class="words"' if max(map(len, shown), default=0) > SENTENCE else ""
 
 
 def _row(row: tuple[Entry, ...], kinds: list[str]) -> str:

@@ -7,6 +7,12 @@ from homi.report.document import Listing, Prose, Section
 from homi.report.paper.drawing import table
 from homi.report.paper.given import Given
 
+_SOURCES = {
+    "printed": "printed tables",
+    "as-published": "as-published",
+    "clean": "clean",
+}
+
 
 def claimed(given: Given) -> Section:
     evidence = Evidence(
@@ -17,18 +23,12 @@ def claimed(given: Given) -> Section:
         given.experiment.protocols,
     )
     found = list(claims(evidence))
-    columns = [
-        "claim of the paper",
-        "printed tables",
-        "as-published",
-        "clean",
-        "verdict",
-    ]
+    columns = ["claim of the paper", "verdict", *_SOURCES.values()]
     rows = [
         [
             claim.text,
-            *(_finding(claim, name) for name in ("printed", "as-published", "clean")),
             claim.verdict,
+            *(_finding(claim, name) for name in _SOURCES),
         ]
         for claim in found
     ]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from homi.benchmark.comparison import comparison, side_by_side
-from homi.benchmark.methods import BASELINES, METHODS
+from homi.benchmark.comparison import comparison, rank, side_by_side
+from homi.benchmark.methods import BASELINES, METHODS, marked
 from homi.benchmark.results import complete, means_of
 from homi.benchmark.statistics import average_ranks
-from homi.benchmark.tables import Table
+from homi.benchmark.tables import Entry, Table
 from homi.metrics import METRICS, PAPER_METRICS
 from homi.report.document import Item, Listing, Prose, Section
-from homi.report.paper.drawing import table
 from homi.report.paper.given import Given
 
 _MARKS = (
@@ -58,13 +57,13 @@ def ranks(given: Given) -> Table:
         greater = METRICS[metric].greater_is_better
         columns[metric] = average_ranks(whole, greater_is_better=greater)
     count = len(whole)
-    rows = [
-        [name, *(f"{columns[metric][name]:.2f}" for metric in PAPER_METRICS)]
+    rows = tuple(
+        (Entry(marked(name)), *(rank(columns[m], name) for m in PAPER_METRICS))
         for name in methods
-    ]
+    )
     titles = [METRICS[metric].title for metric in PAPER_METRICS]
     caption = f"Average ranks, clean, {count} data sets (1 is best of {len(methods)})"
-    return table(caption, ["method", *titles], rows)
+    return Table(caption, ("method", *titles), rows)
 
 
 def _budget(given: Given) -> list[Prose]:
