@@ -16,6 +16,9 @@ from homi.benchmark.cells import stored
 ROOT = Path(__file__).parent.parent
 FILE = ROOT / "benchmarks" / "paper.toml"
 
+# One process has the report of the undisturbed run.
+pytestmark = pytest.mark.xdist_group("quick")
+
 #: No directory of data: yeast comes with river.
 ENVIRONMENT = {
     **{key: value for key, value in os.environ.items() if key != "HOMI_DATA"},

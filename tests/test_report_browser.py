@@ -13,8 +13,11 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure
 
+from homi.benchmark import runner
+from homi.benchmark.experiment_file import read_experiment
 from homi.benchmark.tables import NOT_RUN, Entry, Table
 from homi.report import Listing, Page, Picture, Prose, Section, write
+from homi.report.paper import paper_page
 
 BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 
@@ -350,3 +353,32 @@ def test_pictures_of_the_page(shown, tmp_path, width, scheme):
     path = directory / f"report-{width}-{scheme}.png"
     assert shown.save_screenshot(str(path))
     assert path.stat().st_size > 10_000
+
+
+def test_the_paper_of_a_quick_run(chromium, tmp_path):
+    """The real report: it asks for nothing, and its tables sort and filter."""
+    file = Path(__file__).parent.parent / "benchmarks" / "paper.toml"
+    experiment = read_experiment(file).quickly()
+    results = tmp_path / "results"
+    assert runner.run(experiment, experiment.tasks(), results) == []
+    index = write(paper_page(experiment, results), tmp_path / "report")
+    resize(chromium, 1280)
+    chromium.get("about:blank")
+    requests(chromium), chromium.get_log("browser")
+    chromium.get(index.as_uri())
+    listing = "table-table-3-clean"
+    before = names(chromium, listing)
+    find(chromium, f"#{listing} thead button")[1].click()
+    after = names(chromium, listing)
+    assert sorted(after) == sorted(before) != after
+    # Three methods ran; those without a number come last.
+    assert set(after[:3]) == {"HOMI", "ML-KNN", "GLOCAL"}
+    find(chromium, f"#{listing} .tools input")[0].send_keys("glocal")
+    assert names(chromium, listing) == ["GLOCAL"]
+    assert overflow(chromium) <= 0
+    pictures = find(chromium, "figure svg")
+    assert len(pictures) == len(list((tmp_path / "report/figures").glob("*.svg"))) > 9
+    assert all(picture.size["width"] > 100 for picture in pictures)
+    asked = {url for url in requests(chromium) if not url.startswith("data:")}
+    assert asked == {index.as_uri()}
+    assert chromium.get_log("browser") == []
