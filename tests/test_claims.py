@@ -26,6 +26,7 @@ def summary(values, folds=2):
             "ranking_loss": loss,
             "one_error": loss,
             "macro_auc": 1 - loss,
+            "roc_auc": 1 - loss,
         }
         for (protocol, dataset, method), loss in values.items()
         for fold in range(folds)
@@ -169,6 +170,7 @@ def test_the_published_name_of_accuracy():
             "method": method,
             "fold": 0,
             **dict.fromkeys(PAPER_METRICS, 0.25),
+            "roc_auc": 0.125,
         }
         for protocol in ("clean", "as-published")
         for method in ("HOMI", "HOMI gamma=0", "HOMI-without-B", "ML-LRC", "CLML")
@@ -176,7 +178,7 @@ def test_the_published_name_of_accuracy():
     table = summarise(pd.DataFrame(rows))["mean"]
     for method in ("HOMI", "HOMI gamma=0", "HOMI-without-B", "ML-LRC"):
         assert table["as-published", "yeast", method, "macro_auc"] == 0.75
-        assert table["clean", "yeast", method, "macro_auc"] == 0.25
+        assert table["clean", "yeast", method, "macro_auc"] == 0.125
     assert table["as-published", "yeast", "CLML", "macro_auc"] == 0.25
 
 

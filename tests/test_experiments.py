@@ -176,6 +176,13 @@ def test_everything_can_be_a_cell(name, few_rows, file):
     assert json.loads(json.dumps(record)) == record
 
 
+def test_constant_scores_have_the_usual_auc_of_a_coin():
+    Y = np.array([[1, 0], [0, 1], [0, 1]])
+    found = compute._metrics(Y, np.zeros((3, 2)), np.zeros((3, 2), int))
+    assert found["macro_auc"] == 1.0
+    assert found["roc_auc"] == 0.5
+
+
 def test_a_task_that_fails_does_not_end_the_others(
     few_rows, experiment, tmp_path, monkeypatch
 ):

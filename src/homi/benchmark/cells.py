@@ -65,6 +65,9 @@ STUDIES = ("characteristics", "convergence", "correlations")
 
 Task = Cell | Study
 
+#: The name in a cell's metrics of the AUC that counts ties half.
+USUAL_AUC = "roc_auc"
+
 
 def seed_of(*parts: str) -> int:
     """A 32-bit seed from names."""

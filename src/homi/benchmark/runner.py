@@ -26,8 +26,7 @@ def missing(
 def is_current(experiment: Experiment, task: Task, directory: Path) -> bool:
     """Whether a task has a result, of what the experiment asks for now."""
     record = recall(directory, task)
-    wanted = asked(experiment.ask(task), experiment.folds)
-    return record is not None and record["asked"] == wanted
+    return record is not None and record["asked"] == asked(experiment, task)
 
 
 class Failure(NamedTuple):

@@ -24,8 +24,8 @@ _LEAD = (
     "script does: features whitened on all rows before the split, enron and bibtex "
     "as its loader stacks them, and 1 less the Hamming loss under the name of AUC for "
     "HOMI and ML-LRC. **clean** learns everything inside the training fold, on the "
-    "whole data, and its AUC is one. † marks a method whose equations had to be "
-    "reconstructed. What was not run is shown as not run."
+    "whole data, and its AUC is one, with ties that count half. † marks a method "
+    "whose equations had to be reconstructed. What was not run is shown as not run."
 )
 
 _PARTS = (
