@@ -14,7 +14,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from conftest import five_folds, random_rows
 from homi.estimators.binary_relevance import BinaryRelevance
-from homi.estimators.chains import ClassifierChain, EnsembleOfChains, pcut
+from homi.estimators.classifier_chain import ClassifierChain
+from homi.estimators.ensemble_of_chains import EnsembleOfChains, pcut
 from homi.estimators.linear_chain import fit_chain
 
 
@@ -179,7 +180,7 @@ def test_rows_of_a_chain(rows, sample, size, distinct, monkeypatch):
         seen.append(X)
         return fit_chain(X, Y, order, rng=rng, **options)
 
-    monkeypatch.setattr("homi.estimators.chains._fit_one", spy)
+    monkeypatch.setattr("homi.estimators.ensemble_of_chains.fit_one", spy)
     model = EnsembleOfChains(n_chains=3, sample=sample, random_state=0)
     model.set_params(standardize=False).fit(X, Y)
     assert len(seen) == 3

@@ -11,7 +11,8 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from conftest import random_rows
-from homi.estimators.clml import CLML, _Problem
+from homi.estimators.clml import CLML
+from homi.estimators.common_features import Problem
 from homi.metrics import PAPER_METRICS, evaluate, macro_auc
 
 WEIGHTS = {"alpha": 0.3, "beta": 0.4, "lam1": 0.2, "lam2": 0.5}
@@ -155,7 +156,7 @@ def test_step_minimises_distance_and_both_penalties(seed):
     rng = np.random.default_rng(seed)
     a, beta, lam2 = rng.normal(size=3), *rng.uniform(0.0, 1.0, size=2)
     nothing = np.zeros((1, 1))
-    problem = _Problem(nothing, nothing, 0.0, nothing, nothing, lam2, beta)
+    problem = Problem(nothing, nothing, 0.0, nothing, nothing, lam2, beta)
 
     def value(x):
         lengths = beta * np.abs(x).sum() + lam2 * np.linalg.norm(x)

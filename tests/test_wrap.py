@@ -13,7 +13,7 @@ from sklearn.model_selection import KFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from conftest import random_rows
-from homi.estimators import wrap
+from homi.estimators import label_embedding, wrap
 from homi.estimators.wrap import WRAP
 from homi.label_graph import cosine_similarity, laplacian
 from homi.metrics import PAPER_METRICS, evaluate, macro_auc
@@ -106,7 +106,9 @@ def test_history_is_the_objective_and_falls(shape, standardize):
 def make_problem(X, Y, lam):
     """The problem in its own basis, and E, of rows that are centred."""
     moments = Moments.from_rows(X - X.mean(axis=0), Y - Y.mean(axis=0))
-    return wrap._Problem.of(moments, laplacian(cosine_similarity(Y.T @ Y)), *lam)
+    return label_embedding.Problem.of(
+        moments, laplacian(cosine_similarity(Y.T @ Y)), *lam
+    )
 
 
 @pytest.fixture(params=["plain", "wide", "many labels"])
@@ -114,7 +116,7 @@ def setting(request):
     X, Y = random_rows(3, **PROBLEMS[request.param])
     lam = (0.4, 1.5, 0.3)
     problem, E = make_problem(X, Y, lam)
-    U, V = wrap._start(problem, 3)
+    U, V = label_embedding.start(problem, 3)
     return X, Y, lam, problem, E, U, V
 
 
@@ -139,7 +141,7 @@ def literal_U(X, Y, V, lam3):
 
 def test_U_solves_its_equation(setting):
     X, Y, lam, problem, E, _, V = setting
-    U = E @ wrap._update_U(problem, V)
+    U = E @ label_embedding.update_U(problem, V)
     np.testing.assert_allclose(U, literal_U(X, Y, V, lam[2]), atol=1e-9)
 
 
@@ -172,9 +174,9 @@ def assert_stationary_in_V(V, gradient, lam1, tol):
 
 def test_many_steps_in_V_reach_the_minimum(setting, monkeypatch):
     X, Y, lam, problem, E, U, V = setting
-    monkeypatch.setattr(wrap, "_INNER", 3000)
+    monkeypatch.setattr(label_embedding, "_INNER", 3000)
     spread = lam[1] * np.linalg.norm(problem.L, 2)
-    V = wrap._update_V(problem, U, V, spread)
+    V = label_embedding.update_V(problem, U, V, spread)
     gradient = smooth_gradient(X, Y, E @ U, V, lam, "V")
     assert_stationary_in_V(V, gradient, lam[0], 1e-6)
 

@@ -3,8 +3,9 @@
 from homi.estimators.base import LinearMultiLabelClassifier, MultiLabelClassifier
 from homi.estimators.bilas import BILAS
 from homi.estimators.binary_relevance import BinaryRelevance
-from homi.estimators.chains import ClassifierChain, EnsembleOfChains
+from homi.estimators.classifier_chain import ClassifierChain
 from homi.estimators.clml import CLML
+from homi.estimators.ensemble_of_chains import EnsembleOfChains
 from homi.estimators.glocal import GLOCAL
 from homi.estimators.homi import HOMI
 from homi.estimators.label_ranking import CalibratedLabelRanking

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import scipy.linalg
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn import config_context
 from sklearn.neighbors import NearestNeighbors
@@ -16,13 +13,10 @@ from sklearn.neighbors import NearestNeighbors
 from homi import label_graph
 from homi.estimators._compat import Interval, StrOptions, fit_context
 from homi.estimators.accuracy_threshold import most_accurate_threshold
+from homi.estimators.common_features import Problem, solve
 from homi.estimators.regression import MomentsClassifier, Units, label_counts
 from homi.graph import Neighbours, laplacian
-from homi.linalg import factor_pencil, inner, solve_psd
 from homi.moments import Moments
-from homi.proximal import Descent, row_lengths, shrink_rows, soft_threshold, split
-
-Array = NDArray[np.float64]
 
 
 class CLML(MomentsClassifier):
@@ -176,7 +170,7 @@ class CLML(MomentsClassifier):
         X, target = self._check_fit_input(X, y)
         moments, units = self._prepare(X, target.indicator)
         problem = self._problem(X, moments, units)
-        W, self.history_, converged = _solve(
+        W, self.history_, converged = solve(
             problem, self.gamma, max_iter=self.max_iter, tol=self.tol
         )
         self.n_iter_ = len(self.history_)
@@ -186,9 +180,9 @@ class CLML(MomentsClassifier):
         self._warn_if_not(converged)
         return self
 
-    def _problem(self, X: Any, moments: Moments, units: Units) -> _Problem:
+    def _problem(self, X: Any, moments: Moments, units: Units) -> Problem:
         counts = label_counts(moments, units)
-        return _Problem(
+        return Problem(
             moments.G,
             moments.C,
             float(np.trace(moments.YtY)),
@@ -226,66 +220,3 @@ def _nearest(X: Any, units: Units, k: int) -> Neighbours:
     with config_context(working_memory=64):
         found = search.kneighbors(return_distance=False)
     return Neighbours(found, np.ones(found.shape))
-
-
-class _Problem(NamedTuple):
-    """``XᵀX``, ``XᵀY``, ``‖Y‖²``, ``αL₁``, ``λ₁XᵀL₂X`` and the two penalties."""
-
-    G: Array
-    C: Array
-    yy: float
-    L: Array
-    H: Array
-    lam2: float
-    beta: float
-
-    def objective(self, W: Array) -> dict[str, float]:
-        GW = self.G @ W
-        return {
-            "loss": 0.5 * (inner(W, GW) - 2.0 * inner(W, self.C) + self.yy),
-            "labels": 0.5 * inner(W, GW @ self.L),
-            "rows": 0.5 * inner(W, self.H @ W),
-            "common": self.lam2 * float(row_lengths(W).sum()),
-            "specific": self.beta * float(np.abs(W).sum()),
-        }
-
-    def step(self, A: Array, s: float) -> Array:
-        """Proximal step of s times both penalties: absolute values come first."""
-        return shrink_rows(soft_threshold(A, s * self.beta), s * self.lam2)
-
-    def factor(self, rho: float) -> Callable[[Array], Array]:
-        """A ↦ W that solves ``GW + αGWL₁ + λ₁HW + ρW = C + ρA``."""
-        mu, V = factor_pencil(self.G + self.H + rho * np.eye(len(self.G)), self.G)
-        nu, Q = scipy.linalg.eigh(self.L, check_finite=False)
-        denominator = 1.0 + np.outer(mu, np.maximum(nu, 0.0))
-        return lambda A: V @ ((V.T @ (self.C + rho * A) @ Q) / denominator) @ Q.T
-
-    def start(self, gamma: float) -> Array:
-        """Ridge regression, at the length that suits the loss and both graphs."""
-        W = solve_psd(self.G + gamma * np.eye(len(self.G)), self.C)
-        GW = self.G @ W
-        curvature = inner(W, GW + GW @ self.L + self.H @ W)
-        return W * (inner(W, self.C) / curvature) if curvature > 0 else W
-
-    def rho(self, W: Array) -> float:
-        """Three times how much the penalties bend at a row of typical length."""
-        penalty = self.lam2 + self.beta * np.sqrt(W.shape[1])
-        least = 1e-8 * float(np.diag(self.G).mean()) or 1.0
-        length = float(row_lengths(W).mean())
-        # Of 0.3 to 30 times, three took fewest iterations over the paper's grid.
-        return max(3.0 * penalty / length, least) if length > 0 else least
-
-
-def _solve(problem: _Problem, gamma: float, *, max_iter: int, tol: float) -> Descent:
-    start = problem.start(gamma)
-    rho = problem.rho(start)
-    return split(
-        problem.factor(rho),
-        problem.step,
-        problem.objective,
-        start,
-        rho,
-        least=tol * float(np.linalg.norm(start)),
-        max_iter=max_iter,
-        tol=tol,
-    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import combinations
 from numbers import Integral
 from typing import Any
 
@@ -18,6 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from homi.estimators._compat import Interval, fit_context
 from homi.estimators.base import MultiLabelClassifier
+from homi.estimators.labelsets import overlapping, partition
 from homi.estimators.scaling import Scaler
 
 Array = NDArray[np.float64]
@@ -171,7 +171,7 @@ class RAKEL(MultiLabelClassifier):
                     f"{n_labels} labels in sets of {size} that do not overlap are "
                     f"{fewest} sets, got n_labelsets={number}; leave it None."
                 )
-            return _partition(n_labels, size, rng)
+            return partition(n_labels, size, rng)
         number = 2 * n_labels if number is None else number
         number = min(number, math.comb(n_labels, size))
         if number < fewest:
@@ -179,7 +179,7 @@ class RAKEL(MultiLabelClassifier):
                 f"n_labelsets={number} sets of {size} labels cannot hold {n_labels} "
                 f"labels; take at least {fewest} sets, or larger ones."
             )
-        return _overlapping(n_labels, size, number, rng)
+        return overlapping(n_labels, size, number, rng)
 
     def _base(self, rng: np.random.RandomState) -> Any:
         """A classifier to be fitted, with seeds of its own."""
@@ -203,32 +203,6 @@ class RAKEL(MultiLabelClassifier):
 
     def _probabilities(self, scores: Array) -> Array:
         return np.clip(scores + 0.5, _EDGE, 1.0 - _EDGE)
-
-
-def _partition(n_labels: int, size: int, rng: Any) -> list[NDArray[Any]]:
-    """A random partition into sets of ``size``, the last one what is left."""
-    order = rng.permutation(n_labels)
-    return [np.sort(order[i : i + size]) for i in range(0, n_labels, size)]
-
-
-def _overlapping(n_labels: int, size: int, number: int, rng: Any) -> list[NDArray[Any]]:
-    """Distinct random sets that together hold every label.
-
-    The first are a partition, its last set filled up, and the rest any others.
-    """
-    first = _partition(n_labels, size, rng)
-    others = np.setdiff1d(np.arange(n_labels), first[-1])
-    fill = rng.choice(others, size - len(first[-1]), replace=False)
-    first[-1] = np.sort(np.append(first[-1], fill))
-    sets = dict.fromkeys(tuple(labels.tolist()) for labels in first)
-    if math.comb(n_labels, size) <= 2 * number:
-        every = list(combinations(range(n_labels), size))
-        rest = [every[i] for i in rng.permutation(len(every)) if every[i] not in sets]
-        sets.update(dict.fromkeys(rest[: number - len(sets)]))
-    while len(sets) < number:
-        labels = rng.choice(n_labels, size, replace=False)
-        sets[tuple(np.sort(labels).tolist())] = None
-    return [np.array(labels) for labels in sets]
 
 
 def _columns(Y: Any, labels: NDArray[Any]) -> NDArray[np.int8]:
