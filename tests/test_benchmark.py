@@ -253,6 +253,8 @@ def test_the_command(few_rows, file, tmp_path):
     assert "0 of 4 tasks to run" in again.output
     state = call(app, ["bench", "status", *arguments])
     assert "4 of 8 tasks are there" in state.output
+    assert "ML-LRC" in state.output
+    assert "2/4" in state.output
     wrong = call(app, ["bench", "run", *arguments, "--methods", "HOMY"])
     assert wrong.exit_code == 1
     assert "did you mean HOMI" in wrong.stderr

@@ -77,6 +77,17 @@ def test_the_report_has_everything(whole):
     assert "not run" in text
 
 
+def test_an_interrupted_run_says_how_to_go_on(tmp_path):
+    process = bench("run", tmp_path, stdout=subprocess.PIPE)
+    assert "17 of 17 tasks" in process.stdout.readline()
+    process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    output = process.communicate(timeout=60)[0]
+    assert process.returncode == 130
+    assert output.endswith("run it again to go on.\n")
+    assert 0 < len(list((tmp_path / "results").rglob("*.json"))) < 17
+
+
 def test_twenty_kills_change_nothing(whole, tmp_path):
     """SIGKILL at random moments; the report is the same, byte for byte."""
     moments, kills = random.Random(0), 0

@@ -79,17 +79,21 @@ def run(
 
     Example: homi bench run benchmarks/paper.toml --datasets yeast --jobs 2
     """
-    console = Console()
+    console = Console(soft_wrap=True)
     with one_sentence():
         experiment, directory = _opened(file, quick, results)
         tasks = list(experiment.tasks(datasets, methods))
         todo = missing(experiment, _at_hand(tasks, console), directory)
         console.print(f"{len(todo)} of {len(tasks)} tasks to run; results: {directory}")
         chosen = _engine(engine, scheduler, jobs)
-        with progress(console, todo, directory, jobs) as (done, failed):
-            failures = run_tasks(
-                experiment, todo, directory, engine=chosen, done=done, failed=failed
-            )
+        try:
+            with progress(console, todo, directory, jobs) as (done, failed):
+                failures = run_tasks(
+                    experiment, todo, directory, engine=chosen, done=done, failed=failed
+                )
+        except KeyboardInterrupt:
+            console.print("Stopped. What was done is stored: run it again to go on.")
+            raise typer.Exit(130) from None
     if failures:
         console.print(f"{len(failures)} of {len(todo)} tasks failed; see above.")
         raise typer.Exit(1)
@@ -103,30 +107,32 @@ def status(
     quick: Quick = False,
     results: Results = None,
 ) -> None:
-    """Show how many folds of an experiment there are, by data set and method.
+    """Show what of an experiment is there, and what is missing.
 
     Example: homi bench status benchmarks/paper.toml
     """
-    console = Console()
+    console = Console(soft_wrap=True)
     with one_sentence():
         experiment, directory = _opened(file, quick, results)
         tasks = list(experiment.tasks(datasets, methods))
         absent = set(missing(experiment, tasks, directory))
-    table = Table("method", box=SIMPLE_HEAD)
-    there = Counter(_group(task) for task in tasks if task not in absent)
-    wanted = Counter(_group(task) for task in tasks)
-    columns = list(dict.fromkeys((task.protocol, task.dataset) for task in tasks))
-    for protocol, dataset in columns:
-        table.add_column(f"{dataset}\n{protocol}", justify="right")
-    for row in dict.fromkeys(_group(task)[2] for task in tasks):
-        groups = [(*column, row) for column in columns]
-        table.add_row(row, *(_count(there[g], wanted[g]) for g in groups))
+    table = Table("protocol", "data set", "there", "missing", box=SIMPLE_HEAD)
+    for place in dict.fromkeys((task.protocol, task.dataset) for task in tasks):
+        here = [task for task in tasks if (task.protocol, task.dataset) == place]
+        lacking = Counter(_what(task) for task in here if task in absent)
+        there = f"{len(here) - lacking.total()}/{len(here)}"
+        table.add_row(*place, there, _missing(lacking, Counter(map(_what, here))))
     console.print(table)
     console.print(f"{len(tasks) - len(absent)} of {len(tasks)} tasks are there.")
 
 
-def _count(there: int, wanted: int) -> str:
-    return f"{there}/{wanted}" if wanted else ""
+def _missing(lacking: Counter[str], wanted: Counter[str]) -> str:
+    """What is missing, with how much of it where that is not all."""
+    names = [
+        name if count == wanted[name] else f"{name} ({count} of {wanted[name]})"
+        for name, count in lacking.items()
+    ]
+    return "all" if lacking == wanted else ", ".join(names)
 
 
 @bench_app.command()
@@ -148,7 +154,7 @@ def report(
     from homi.report import write
     from homi.report.paper import paper_page
 
-    console = Console()
+    console = Console(soft_wrap=True)
     with one_sentence():
         experiment, directory = _opened(file, quick, results)
         target = output if output is not None else Path("report") / experiment.name
@@ -172,7 +178,7 @@ def merge(
 
     Example: homi bench merge benchmarks/paper.toml /mnt/other/results/paper
     """
-    console = Console()
+    console = Console(soft_wrap=True)
     with one_sentence():
         experiment, directory = _opened(file, quick, results)
         for source in sources:
@@ -203,7 +209,7 @@ def verify(
 
     Example: homi bench verify benchmarks/paper.toml --datasets yeast --sample 5
     """
-    console = Console()
+    console = Console(soft_wrap=True)
     with one_sentence():
         experiment, directory = _opened(file, quick, results)
         tasks = _at_hand(list(experiment.tasks(datasets, methods)), console)
@@ -242,9 +248,8 @@ def _engine(name: EngineName, scheduler: str | None, jobs: int) -> Engine:
     return cluster(scheduler)
 
 
-def _group(task: Task) -> tuple[str, str, str]:
-    what = task.kind if isinstance(task, Study) else task.method
-    return task.protocol, task.dataset, what
+def _what(task: Task) -> str:
+    return task.kind if isinstance(task, Study) else task.method
 
 
 def _at_hand(tasks: list[Task], console: Console) -> list[Task]:

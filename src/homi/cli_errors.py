@@ -16,7 +16,7 @@ def one_sentence() -> Iterator[None]:
         warnings.simplefilter("always", UserWarning)
         try:
             yield
-        except (OSError, ValueError) as error:
+        except (ImportError, OSError, ValueError) as error:
             typer.echo(f"Error: {error}", err=True)
             raise typer.Exit(1) from error
         finally:
