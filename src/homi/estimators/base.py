@@ -154,8 +154,12 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
 class LinearMultiLabelClassifier(MultiLabelClassifier):
     """Scores that are linear in the features, by ``coef_`` and ``intercept_``."""
 
+    def _features(self, X: Any) -> Any:
+        """What the scores are linear in: checked rows, unless they are mapped."""
+        return X
+
     def _scores(self, X: Any) -> NDArray[np.float64]:
-        scores = X @ self.coef_.T
+        scores = self._features(X) @ self.coef_.T
         scores += self.intercept_
         return scores
 
@@ -177,7 +181,7 @@ class LinearMultiLabelClassifier(MultiLabelClassifier):
                 small = X if X.size < product.size else product
                 if math.isfinite(np.vdot(small, small)):
                     return product
-        return self._checked_rows(X) @ self.coef_.T
+        return self._features(self._checked_rows(X)) @ self.coef_.T
 
     def _is_plain(self, X: Any) -> bool:
         """Whether X has nothing to check but its values: an array such as fit saw."""

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 
 from homi.estimators._compat import Interval, StrOptions, fit_context
 from homi.estimators.base import LinearMultiLabelClassifier
+from homi.estimators.kernel_map import KERNELS, KernelMap
 from homi.graph import neighbour_laplacian
 from homi.moments import Moments
 from homi.solver import (
@@ -55,6 +56,18 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
     graph : {"auto", "exact"}, default="auto"
         How neighbours are found: ``"exact"`` compares all pairs of rows, and
         ``"auto"`` means the same.
+    kernel : {"rbf", "laplacian", "polynomial", "cosine"}, callable or None, default=None
+        Scores that are linear in Nyström features of a kernel instead of in the
+        features. The graph stays one of the rows as they are. A callable takes two
+        rows.
+    n_components : int in [1, inf), default=1000
+        Most Nyström features: landmarks drawn from the rows. Without effect if
+        ``kernel=None``.
+    kernel_params : dict or None, default=None
+        Parameters of the kernel: ``gamma`` (not that of the graph), ``degree`` and
+        ``coef0``, as in scikit-learn, or those of a callable. The default ``gamma`` of
+        "rbf" and "laplacian" is 1/(2d), with d the median squared distance (or sum of
+        absolute differences) between two rows.
     standardize : bool, default=True
         Whether every feature is brought to mean 0 and variance 1, for the graph and
         the penalty. Sparse rows stay sparse. The paper is silent on it.
@@ -68,12 +81,14 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
     tol : float in [0, inf), default=1e-6
         The sweeps end when one lowers the objective by no more than this share.
     random_state : int, RandomState instance or None, default=None
-        Seed of ``init="random"``; nothing else is random.
+        Seed of the landmarks of a kernel and of ``init="random"``; nothing else is
+        random.
 
     Attributes
     ----------
     feature_weights_ : ndarray of shape (n_features, n_labels)
-        W in the paper, for features as they were given (not standardised).
+        W in the paper, for features as they were given (not standardised), or for the
+        Nyström features of a kernel.
     feature_bias_ : ndarray of shape (n_labels,)
         z in the paper, likewise.
     label_correlation_ : ndarray of shape (n_labels, n_labels)
@@ -131,6 +146,9 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         "gamma": [Interval(Real, 0, None, closed="left")],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "graph": [StrOptions({"auto", "exact"})],
+        "kernel": [StrOptions(set(KERNELS)), callable, None],
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "kernel_params": [dict, None],
         "standardize": ["boolean"],
         "sweep": [StrOptions({"joint", "paper"})],
         "init": [StrOptions({"zeros", "random"})],
@@ -147,6 +165,9 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         n_neighbors=10,
         *,
         graph="auto",
+        kernel=None,
+        n_components=1000,
+        kernel_params=None,
         standardize=True,
         sweep="joint",
         init="zeros",
@@ -159,6 +180,9 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         self.gamma = gamma
         self.n_neighbors = n_neighbors
         self.graph = graph
+        self.kernel = kernel
+        self.n_components = n_components
+        self.kernel_params = kernel_params
         self.standardize = standardize
         self.sweep = sweep
         self.init = init
@@ -197,6 +221,9 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
 
     def _problem(self, X: Any, indicator: Any) -> tuple[Problem, Any, Any]:
         """What the solver is given, and the mean and scale that it is given in."""
+        self._kernel_map: KernelMap | None = None
+        if self.kernel is not None:
+            return self._kernel_problem(X, indicator)
         moments = Moments.from_rows(X, indicator)
         mean, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
         if self.standardize:
@@ -206,6 +233,32 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
             L = neighbour_laplacian(X, self.n_neighbors, mean=mean, scale=scale)
             moments = moments.with_graph(X, L, scale=scale)
         return Problem(moments, self.lam, self.beta, self.gamma), mean, scale
+
+    def _kernel_problem(self, X: Any, indicator: Any) -> tuple[Problem, Any, Any]:
+        """The same for Nyström features, which are taken as they are."""
+        self._kernel_map = mapped = KernelMap(
+            X,
+            self.kernel,
+            self.n_components,
+            self.kernel_params or {},
+            standardize=self.standardize,
+            rng=check_random_state(self.random_state),
+        )
+        features = mapped(X)
+        moments = Moments.from_rows(features, indicator)
+        if self.gamma > 0:
+            scaler = mapped.scaler
+            units = {"mean": scaler.mean, "scale": scaler.scale} if scaler else {}
+            L = neighbour_laplacian(X, self.n_neighbors, **units)
+            moments = moments.with_graph(features, L)
+        nothing, ones = np.zeros(features.shape[1]), np.ones(features.shape[1])
+        return Problem(moments, self.lam, self.beta, self.gamma), nothing, ones
+
+    def _features(self, X: Any) -> Any:
+        return X if self._kernel_map is None else self._kernel_map(X)
+
+    def _is_plain(self, X: Any) -> bool:
+        return getattr(self, "_kernel_map", None) is None and super()._is_plain(X)
 
     def _solve(self, problem: Problem, on_sweep: OnSweep | None) -> Solution:
         start = None

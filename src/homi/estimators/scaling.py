@@ -16,13 +16,15 @@ class Scaler:
 
     Attributes
     ----------
+    mean : ndarray of shape (n_features,)
+        Of the rows that it was given.
     shift, scale : ndarray of shape (n_features,)
         A row x becomes ``(x - shift) / scale``.
     """
 
     def __init__(self, X: Any):
         found = StandardScaler(with_mean=False).fit(X)
-        self.scale = found.scale_
+        self.mean, self.scale = found.mean_, found.scale_
         self.shift = np.zeros_like(found.mean_) if sparse.issparse(X) else found.mean_
 
     def __call__(self, X: Any) -> Any:
