@@ -1,0 +1,89 @@
+"""Scores of every row by the model that was learnt without it, in closed form.
+
+With B and the graph held, (W, z) is linear in Y. In the eigenbasis of ``BBᵀ`` every
+rotated label is a ridge regression with the penalty ``λI + γθH`` of its own, so that
+leaving a row out changes its score by what its own label had of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from homi.linalg import Array
+from homi.solver.nouns import Problem
+
+#: Numbers in a block of rows: 16 MB.
+_BLOCK = 2**21
+
+
+def leave_one_out(
+    problem: Problem,
+    X: Any,
+    Y: Any,
+    B: Array,
+    *,
+    mean: Array | None = None,
+    scale: Array | None = None,
+) -> Array:
+    """``XW + 1zᵀ``, each row by the (W, z) of all other rows.
+
+    Parameters
+    ----------
+    problem : Problem
+        Moments of the rows ``(X - mean) / scale`` and their labels.
+    X, Y : array or CSR matrix of n_samples rows
+        The rows that the moments are of, and their labels.
+    B : ndarray of shape (n_labels, n_labels)
+        Held, as is the graph: rows that are left out keep their place in both.
+    mean, scale : ndarray of shape (n_features,), or None
+        Units of the moments; None for rows as they are.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_samples, n_labels)
+        NaN nowhere: a row that alone decides its score (leverage 1) keeps the score
+        of the mean label.
+    """
+    theta, Q = scipy.linalg.eigh(B @ B.T, check_finite=False)
+    mu, V = problem.joint_pencil
+    D = 1.0 / (1.0 + np.outer(mu, np.maximum(theta, 0.0)))
+    coefficients = D * (V.T @ problem.joint_C @ Q)
+    n, lam = problem.moments.n, problem.lam
+    offset = problem.moments.b @ Q / (n + lam)
+    scores = np.empty((X.shape[0], len(Q)))
+    for rows, P in _projected(problem, X, V, mean, scale):
+        y = Y[rows] @ Q
+        fitted = P @ coefficients + offset
+        leverage = (P * P) @ D + 1.0 / (n + lam)
+        scores[rows] = _without_own(fitted, leverage, y, offset) @ Q.T
+    return scores
+
+
+def _projected(
+    problem: Problem, X: Any, V: Array, mean: Array | None, scale: Array | None
+) -> Iterator[tuple[slice, Array]]:
+    """``(x - a/(n+λ))ᵀV`` of blocks of rows, x in the units of the moments."""
+    moments = problem.moments
+    centre = moments.n * moments.x_mean / (moments.n + problem.lam)
+    if scale is not None:
+        V = V / scale[:, None]
+        centre = centre * scale
+    if mean is not None:
+        centre = centre + mean
+    shift = centre @ V
+    step = max(1, _BLOCK // max(1, V.shape[1]))
+    for first in range(0, X.shape[0], step):
+        rows = slice(first, first + step)
+        yield rows, X[rows] @ V - shift
+
+
+def _without_own(fitted: Array, leverage: Array, y: Array, mean: Array) -> Array:
+    """``(f - h y) / (1 - h)``, and the mean where h is 1."""
+    rest = 1.0 - leverage
+    alone = rest <= 1e-12
+    rest[alone] = 1.0
+    return np.where(alone, mean, (fitted - leverage * y) / rest)
