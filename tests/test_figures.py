@@ -34,7 +34,7 @@ from homi.benchmark.figures import (
     svg,
 )
 from homi.benchmark.figures.circle import NEGATIVE, POSITIVE, WEAK
-from homi.benchmark.figures.russell import AGREE, CONCEPTS, DISAGREE
+from homi.benchmark.figures.russell import AGREE, CONCEPTS, DISAGREE, NEITHER
 from homi.benchmark.figures.style import HOMI_COLOUR
 from homi.benchmark.statistics import average_ranks
 from homi.metrics import METRICS, PAPER_METRICS
@@ -352,7 +352,9 @@ def test_cosine_signs_by_hand():
 def test_a_right_angle_has_no_sign():
     found = cosine_signs(["a", "b"], [10, 100], np.eye(2))
     assert found["cosine"].tolist() == [0.0]
-    assert found["agree"].tolist() == [True]
+    assert found["agree"].tolist() == [None]
+    _, grid = circumplex(["a", "b"], [10, 100], np.eye(2), "Russell").axes
+    assert to_hex(grid.patches[0].get_facecolor()) == NEITHER
 
 
 def test_circumplex_puts_labels_and_concepts_at_their_angles():
@@ -400,7 +402,11 @@ def test_grid_tells_where_signs_agree():
         assert text.get_text() == f"cos {signs[0]}\nB {signs[1]}"
     agree = pairs["agree"].sum()
     legend = [text.get_text() for text in grid.get_legend().get_texts()]
-    assert legend == [f"signs agree ({agree})", f"signs disagree ({15 - agree})"]
+    assert legend == [
+        f"signs agree ({agree})",
+        f"signs disagree ({15 - agree})",
+        "right angle (0)",
+    ]
 
 
 # Bars and curves

@@ -15,6 +15,7 @@ LAYERS = [
     {"moments", "graph", "metrics", "datasets", "proximal", "label_graph"},
     {"solver", "margins"},
     {"estimators"},
+    {"thresholds"},
     {"", "plots", "cli_errors"},
     {"benchmark"},
     {"report"},

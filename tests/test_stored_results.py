@@ -1,4 +1,4 @@
-"""The results that are stored with the code: what they say, and what is said of them."""
+"""The results stored with the code: what they say, and what is said of them."""
 
 import sys
 from pathlib import Path

@@ -56,7 +56,7 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
     graph : {"auto", "exact"}, default="auto"
         How neighbours are found: ``"exact"`` compares all pairs of rows, and
         ``"auto"`` means the same.
-    kernel : {"rbf", "laplacian", "polynomial", "cosine"}, callable or None, default=None
+    kernel : {"rbf", "laplacian", "polynomial", "cosine"}, callable, default=None
         Scores that are linear in Nyström features of a kernel instead of in the
         features. The graph stays one of the rows as they are. A callable takes two
         rows.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations
 
@@ -26,7 +27,10 @@ CONCEPTS = {
     "relaxation": 315,
 }
 
-AGREE, DISAGREE = "#9ecae1", "#fdae6b"
+AGREE, DISAGREE, NEITHER = "#9ecae1", "#fdae6b", "#d9d9d9"
+
+_COLOURS = {True: AGREE, False: DISAGREE, None: NEITHER}
+_MEANINGS = {True: "signs agree", False: "signs disagree", None: "right angle"}
 
 #: The least distance between names outside the circle.
 _GAP = 0.13
@@ -40,7 +44,8 @@ def cosine_signs(
     Returns
     -------
     pairs : DataFrame of label_a, label_b, cosine, b and agree
-        ``agree`` is whether the cosine and b have one sign; 0 is a sign of its own.
+        ``agree`` is whether the cosine and b have one sign, and None at a right angle,
+        which has none.
 
     Examples
     --------
@@ -54,13 +59,15 @@ def cosine_signs(
     cosine = np.cos(turned[first] - turned[second])
     cosine[np.abs(cosine) < 1e-12] = 0.0  # a right angle, but for rounding
     b = pair_means(np.asarray(B, dtype=float))[first, second]
+    agree = (np.sign(cosine) == np.sign(b)).astype(object)
+    agree[cosine == 0.0] = None
     return pd.DataFrame(
         {
             "label_a": [names[i] for i in first],
             "label_b": [names[j] for j in second],
             "cosine": cosine,
             "b": b,
-            "agree": np.sign(cosine) == np.sign(b),
+            "agree": agree,
         }
     )
 
@@ -152,7 +159,7 @@ def _draw_grid(axes: Axes, names: Sequence[str], pairs: pd.DataFrame) -> None:
     """The lower triangle of all pairs: row label_b, column label_a."""
     cells = combinations(range(len(names)), 2)
     for (column, row), pair in zip(cells, pairs.itertuples(), strict=True):
-        colour = AGREE if pair.agree else DISAGREE
+        colour = _COLOURS[pair.agree]
         corner = (column - 0.5, row - 0.5)
         axes.add_patch(Rectangle(corner, 1, 1, facecolor=colour, edgecolor="white"))
         text = f"cos {_sign(pair.cosine)}\nB {_sign(pair.b)}"
@@ -171,10 +178,10 @@ def _sign(value: float) -> str:
 
 
 def _explain(axes: Axes, pairs: pd.DataFrame) -> None:
-    agree = int(pairs["agree"].sum())
+    counts = Counter(pairs["agree"])
     handles = [
-        Patch(color=AGREE, label=f"signs agree ({agree})"),
-        Patch(color=DISAGREE, label=f"signs disagree ({len(pairs) - agree})"),
+        Patch(color=colour, label=f"{_MEANINGS[agree]} ({counts[agree]})")
+        for agree, colour in _COLOURS.items()
     ]
     axes.legend(handles=handles, loc="upper right", frameon=False)
     axes.set_title("sign of the cosine on the circle, and of (B + Bᵀ) / 2", fontsize=10)

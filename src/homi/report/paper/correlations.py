@@ -96,7 +96,8 @@ def _largest(B: Any) -> float:
 def _russell(stem: str, where: str, B: Any, names: list[str]) -> list[Item]:
     angles = [ANGLES[name] for name in names]
     signs = cosine_signs(names, angles, B)
-    agree = int(signs["agree"].sum())
+    judged = signs["agree"].dropna()
+    agree = f"{int(judged.sum())} of {len(judged)}"
     figure = circumplex(names, angles, B, f"Russell's circumplex, {where}")
     rows = [
         [
@@ -104,11 +105,11 @@ def _russell(stem: str, where: str, B: Any, names: list[str]) -> list[Item]:
             row.label_b,
             f"{row.cosine:+.3f}",
             f"{row.b:+.4f}",
-            "yes" if row.agree else "no",
+            {True: "yes", False: "no", None: "right angle"}[row.agree],
         ]
         for row in signs.itertuples()
     ]
-    caption = f"Signs of cosines and of B, {where}: {agree} of {len(signs)} agree"
+    caption = f"Signs of cosines and of B, {where}: {agree} agree"
     columns = ["label", "label", "cosine", "mean of both entries of B", "agree"]
     return [
         picture(
@@ -116,7 +117,7 @@ def _russell(stem: str, where: str, B: Any, names: list[str]) -> list[Item]:
             "The labels on Russell's circumplex, and whether the sign of the cosine "
             f"between two is that of B ({where}).",
             figure,
-            f"{agree} of {len(signs)} pairs of labels agree in sign; see the table.",
+            f"{agree} pairs of labels agree in sign; see the table.",
         ),
         Listing(f"figure-1-{stem}-signs", table(caption, columns, rows)),
     ]

@@ -1,0 +1,115 @@
+"""From scores to probabilities: a map for each label, drawn to one for them all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+from sklearn.isotonic import IsotonicRegression
+from sklearn.model_selection import KFold
+
+from homi.estimators.base import strictly_inside
+from homi.margins import fit_sigmoids
+from homi.thresholds.objectives import Array, Labels
+
+Method: TypeAlias = Literal["sigmoid", "isotonic"]
+
+
+class Map(Protocol):
+    """From scores to probabilities."""
+
+    def __call__(self, scores: Array, /) -> Array: ...
+
+
+class CalibrationMaps(NamedTuple):
+    """Probabilities of scores, of each label's own map and of the pooled one.
+
+    Attributes
+    ----------
+    weight : ndarray of shape (n_labels,)
+        What a label's own map counts; the pooled one counts the rest.
+    own, pooled : callable
+        From scores of shape (n_samples, n_labels) to probabilities.
+    """
+
+    weight: Array
+    own: Map
+    pooled: Map
+
+    def __call__(self, S: Array) -> Array:
+        """Probabilities, strictly between 0 and 1, that never fall as scores grow."""
+        own, pooled = self.own(S), self.pooled(S)
+        return strictly_inside(self.weight * own + (1.0 - self.weight) * pooled)
+
+
+def fit_maps(S: Array, Y: Labels, method: Method, shrinkage: float) -> CalibrationMaps:
+    r"""Fit a map from scores to probabilities for each label.
+
+    .. math:: p_j(s) = w_j\, f_j(s) + (1 - w_j)\, f(s),
+              \qquad w_j = \frac{n_j}{n_j + \kappa}
+
+    with f_j fitted to the scores of label j, f to those of all labels, n_j how many
+    rows have label j and κ the shrinkage.
+
+    Parameters
+    ----------
+    S : ndarray of shape (n_samples, n_labels)
+        Scores of rows that the classifier has not seen.
+    Y : ndarray of bool of shape (n_samples, n_labels)
+        Their labels.
+    method : {"sigmoid", "isotonic"}
+        Platt's sigmoids, or steps that grow, joined by straight lines. The ends of
+        these are kept as far from 0 and 1 as Platt's targets are.
+    shrinkage : float in [0, inf]
+        κ. With 0 each label has its own map alone, with infinity all have the pooled.
+
+    Returns
+    -------
+    maps : CalibrationMaps
+    """
+    positives = Y.sum(axis=0)
+    weight = np.ones(S.shape[1])
+    if shrinkage > 0:
+        weight = positives / (positives + shrinkage)
+    pooled = S.reshape(-1, 1), Y.reshape(-1, 1)
+    return CalibrationMaps(weight, FITS[method](S, Y), FITS[method](*pooled))
+
+
+def held_out_maps(
+    S: Array, Y: Labels, method: Method, shrinkage: float, folds: KFold
+) -> Array:
+    """Probabilities of each row by maps that were fitted to the other rows."""
+    P = np.empty_like(S)
+    for rest, rows in folds.split(S):
+        P[rows] = fit_maps(S[rest], Y[rest], method, shrinkage)(S[rows])
+    return P
+
+
+class _Isotonics(NamedTuple):
+    """Monotone functions; a single one serves every column."""
+
+    functions: list[IsotonicRegression]
+    margin: float
+
+    def __call__(self, S: Array) -> Array:
+        if len(self.functions) == 1:
+            P = self.functions[0].predict(S.ravel()).reshape(S.shape)
+        else:
+            pairs = zip(self.functions, S.T, strict=True)
+            P = np.column_stack([function.predict(s) for function, s in pairs])
+        return np.clip(P, self.margin, 1.0 - self.margin)
+
+
+def _fit_isotonic(S: Array, Y: Labels) -> _Isotonics:
+    functions = [
+        IsotonicRegression(out_of_bounds="clip").fit(s, y.astype(float))
+        for s, y in zip(S.T, Y.T, strict=True)
+    ]
+    return _Isotonics(functions, 1.0 / (len(S) + 2.0))
+
+
+FITS: dict[str, Callable[[Array, Labels], Map]] = {
+    "sigmoid": fit_sigmoids,
+    "isotonic": _fit_isotonic,
+}

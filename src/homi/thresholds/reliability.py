@@ -1,0 +1,132 @@
+"""How far probabilities are from frequencies."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+Array = NDArray[np.float64]
+Binning: TypeAlias = Literal["uniform", "quantile"]
+
+
+class Reliability(NamedTuple):
+    """What is in each bin of probabilities; empty bins are left out.
+
+    Attributes
+    ----------
+    probability : ndarray of shape (n_bins,)
+        Mean probability.
+    frequency : ndarray of shape (n_bins,)
+        Fraction of positives: equal to it if the probabilities are calibrated.
+    size : ndarray of shape (n_bins,)
+        Number of entries.
+    """
+
+    probability: Array
+    frequency: Array
+    size: NDArray[np.intp]
+
+
+def reliability_curve(
+    Y: Any, P: Any, n_bins: int = 15, strategy: Binning = "uniform"
+) -> Reliability:
+    """Probabilities against frequencies, all labels of all rows together.
+
+    Parameters
+    ----------
+    Y : array-like or sparse matrix of shape (n_samples, n_labels) or (n_samples,)
+        Labels, 0 or 1.
+    P : array-like of the same shape
+        Probabilities.
+    n_bins : int, default=15
+        Number of bins.
+    strategy : {"uniform", "quantile"}, default="uniform"
+        Bins of equal width, or such that about equally many probabilities fall in
+        each; equal ones share a bin, so there may be fewer then.
+
+    Returns
+    -------
+    curve : Reliability
+
+    Examples
+    --------
+    >>> from homi.thresholds import reliability_curve
+    >>> curve = reliability_curve([0, 0, 1, 1], [0.25, 0.25, 0.25, 0.75], n_bins=2)
+    >>> curve.size
+    array([3, 1])
+    >>> curve.probability
+    array([0.25, 0.75])
+    """
+    y, p = _check(Y, P)
+    bins = _bins(p, n_bins, strategy)
+    size = np.bincount(bins)
+    used = np.flatnonzero(size)
+    sums = (np.bincount(bins, weights)[used] for weights in (p, y))
+    probability, frequency = (total / size[used] for total in sums)
+    return Reliability(probability, frequency, size[used])
+
+
+def expected_calibration_error(
+    Y: Any, P: Any, n_bins: int = 15, strategy: Binning = "uniform"
+) -> float:
+    r"""Mean distance of probabilities from frequencies, bin by bin.
+
+    .. math:: \sum_b \frac{n_b}{n} |\bar p_b - \bar y_b|
+
+    Parameters
+    ----------
+    Y, P, n_bins, strategy
+        As in :func:`reliability_curve`.
+
+    Returns
+    -------
+    error : float
+        0 is best. Where an error of 0 is possible, chance gives about
+        :math:`\sqrt{b/n}` for b bins and n entries.
+
+    References
+    ----------
+    M. P. Naeini, G. F. Cooper, M. Hauskrecht. Obtaining well calibrated probabilities
+    using Bayesian binning. AAAI 2015.
+
+    Examples
+    --------
+    >>> from homi.thresholds import expected_calibration_error
+    >>> expected_calibration_error([0, 0, 1, 1], [0.25, 0.25, 0.5, 0.5], n_bins=2)
+    0.375
+    """
+    curve = reliability_curve(Y, P, n_bins, strategy)
+    gaps = np.abs(curve.probability - curve.frequency)
+    return float(np.average(gaps, weights=curve.size))
+
+
+def _bins(p: Array, n_bins: int, strategy: Binning) -> NDArray[np.intp]:
+    """Number of the bin of each probability; a bin holds its lower edge."""
+    if strategy == "uniform":
+        return np.minimum((p * n_bins).astype(np.intp), n_bins - 1)
+    inner = np.quantile(p, np.arange(1, n_bins) / n_bins, method="higher")
+    return np.searchsorted(np.unique(inner), p, side="right")
+
+
+def _check(Y: Any, P: Any) -> tuple[Array, Array]:
+    y = np.ravel(Y.toarray() if sparse.issparse(Y) else np.asarray(Y)).astype(float)
+    p = np.ravel(np.asarray(P)).astype(float)
+    if np.shape(Y) != np.shape(P) or not p.size:
+        raise ValueError(
+            f"Y has shape {np.shape(Y)} and P has shape {np.shape(P)}; pass the same "
+            "samples and labels in both, and at least one."
+        )
+    if not np.isin(y, (0, 1)).all():
+        raise ValueError(
+            f"Y must hold only 0 and 1, got {np.unique(y)[:4].tolist()}; "
+            "for -1/+1 labels pass Y > 0."
+        )
+    if not ((p >= 0) & (p <= 1)).all():
+        raise ValueError(
+            f"P must hold probabilities, got values from {p.min()} to {p.max()}; "
+            "pass what predict_proba gives."
+        )
+    return y, p

@@ -1,0 +1,171 @@
+"""Rules that turn the scores of rows into decisions, one for each strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from homi.thresholds.objectives import Array, Labels
+from homi.thresholds.search import best_global, best_k, best_per_label, midpoint
+
+#: With fewer positives a label keeps the global threshold: held-out ones were scored
+#: by a model that had seen one positive at most.
+RARE = 3
+
+
+class Rule(Protocol):
+    """From scores to decisions, which exceed 0 where a label is predicted."""
+
+    def __call__(self, S: Array) -> Array: ...
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Scores less the label's threshold."""
+
+    values: Array
+
+    def __call__(self, S: Array) -> Array:
+        finite = np.isfinite(self.values)
+        return np.where(
+            finite, S - np.where(finite, self.values, 0.0), _always(S, self.values)
+        )
+
+
+def _always(S: Array, sign: Array | float) -> Array:
+    """Finite decisions where the threshold is not: they grow with the score."""
+    bounded = np.abs(S) / (1.0 + np.abs(S)) * np.sign(S)
+    # Far out, a bounded score is rounded to ±1.
+    inside = np.clip(bounded, -1.0 + 1e-9, 1.0 - 1e-9)
+    return inside - np.where(np.asarray(sign) > 0, 1.0, -1.0)
+
+
+@dataclass(frozen=True)
+class TopLabels:
+    """The k labels of highest score in each row."""
+
+    k: int
+
+    def __call__(self, S: Array) -> Array:
+        return cut_rows(S, np.full(len(S), self.k))
+
+
+@dataclass(frozen=True)
+class Cardinality:
+    """As many labels of highest score as a regression on the sorted scores says.
+
+    Attributes
+    ----------
+    regression : Pipeline
+        From the scores of a row, sorted, to how many labels it has.
+    threshold : float
+        The k-th label is predicted where the regression exceeds k by more.
+    """
+
+    regression: Pipeline
+    threshold: float
+
+    def __call__(self, S: Array) -> Array:
+        surplus = _surplus(self.regression, S)
+        return cut_rows(S, np.sum(surplus > self.threshold, axis=1))
+
+
+def _surplus(regression: Pipeline, S: Array) -> Array:
+    """By how much the regression exceeds 1, 2, …, one column each."""
+    expected = regression.predict(np.sort(S, axis=1))
+    return expected[:, None] - np.arange(1, S.shape[1] + 1)
+
+
+def cut_rows(S: Array, counts: NDArray[np.intp]) -> Array:
+    """Scores of each row less a number that as many as asked for exceed.
+
+    It is halfway between the last score that is let pass and the next one, or 1/2
+    beyond the scores if all or none pass. Of tied scores the first columns pass:
+    decisions are then next to 0 on either side.
+    """
+    order = np.argsort(-S, axis=1, kind="stable")
+    ranked = np.take_along_axis(S, order, axis=1)
+    ends = np.hstack([ranked[:, :1] + 1.0, ranked, ranked[:, -1:] - 1.0])
+    rows = np.arange(len(S))
+    middle = midpoint(ends[rows, counts + 1], ends[rows, counts])
+    shifted = ranked - middle[:, None]
+    passing = np.arange(S.shape[1]) < counts[:, None]
+    tiny = np.finfo(float).tiny
+    decisions = np.empty_like(shifted)
+    np.put_along_axis(
+        decisions,
+        order,
+        np.where(passing, np.maximum(shifted, tiny), np.minimum(shifted, -tiny)),
+        axis=1,
+    )
+    return decisions
+
+
+@dataclass(frozen=True)
+class SeenLabels:
+    """A rule for the labels that occur in training; others are never predicted.
+
+    Attributes
+    ----------
+    rule : Rule
+        For the labels that occur.
+    seen : ndarray of bool of shape (n_labels,)
+        Which do.
+    """
+
+    rule: Rule
+    seen: Labels
+
+    def __call__(self, S: Array) -> Array:
+        decisions = _always(S, np.inf)
+        if self.seen.any():
+            decisions[:, self.seen] = self.rule(S[:, self.seen])
+        return decisions
+
+
+def fit_rule(S: Array, Y: Labels, objective: str, strategy: str) -> SeenLabels:
+    """The rule of a strategy that is best for the objective on scores and labels."""
+    seen = Y.sum(axis=0) > 0
+    if not seen.any():
+        return SeenLabels(Thresholds(np.empty(0)), seen)
+    # Without a positive and a prediction a label adds the same to any objective.
+    return SeenLabels(FITS[strategy](S[:, seen], Y[:, seen], objective), seen)
+
+
+def _fit_global(S: Array, Y: Labels, objective: str) -> Thresholds:
+    return Thresholds(np.full(S.shape[1], best_global(S, Y, objective)))
+
+
+def _fit_per_label(S: Array, Y: Labels, objective: str) -> Thresholds:
+    return Thresholds(best_per_label(S, Y, objective, Y.sum(axis=0) >= RARE))
+
+
+def _fit_top_k(S: Array, Y: Labels, objective: str) -> TopLabels:
+    return TopLabels(best_k(S, Y, objective))
+
+
+def _fit_cardinality(S: Array, Y: Labels, objective: str) -> Cardinality:
+    # Standardised, so that the unit of the scores does not matter.
+    regression = make_pipeline(StandardScaler(), Ridge(alpha=1.0))
+    regression.fit(np.sort(S, axis=1), Y.sum(axis=1))
+    # How far the regression exceeds a label's rank is a score like any other: the
+    # rounding that suits the objective is found as the best global threshold.
+    order = np.argsort(-S, axis=1, kind="stable")
+    surplus = np.empty_like(S)
+    np.put_along_axis(surplus, order, _surplus(regression, S), axis=1)
+    return Cardinality(regression, best_global(surplus, Y, objective))
+
+
+FITS: dict[str, Callable[[Array, Labels, str], Rule]] = {
+    "global": _fit_global,
+    "per_label": _fit_per_label,
+    "cardinality": _fit_cardinality,
+    "top_k": _fit_top_k,
+}

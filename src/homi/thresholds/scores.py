@@ -1,0 +1,120 @@
+"""Scores, labels and probabilities of any classifier: one column for each label."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import cross_val_predict
+from sklearn.pipeline import Pipeline
+
+from homi.thresholds.objectives import Array, Labels
+
+
+def fit_labels(estimator: Any, X: Any, Y: Labels) -> Any:
+    """Fit a clone to an indicator matrix; a label alone is given in one dimension.
+
+    That is how most classifiers take one. If it is constant, they would refuse it,
+    and those of homi would in one dimension: then it stays a column.
+    """
+    y = Y.astype(int)
+    alone = y.shape[1] == 1 and np.ptp(y) > 0
+    return clone(estimator).fit(X, y.ravel() if alone else y)
+
+
+def label_scores(estimator: Any, X: Any, n_labels: int) -> Array:
+    """Scores that compare labels: of the three methods below, the first there is.
+
+    ``ranking_scores``, also of the last step of a pipeline, ``decision_function`` and
+    ``predict_proba``.
+    """
+    last, rows = estimator, X
+    if isinstance(estimator, Pipeline) and hasattr(estimator[-1], "ranking_scores"):
+        last = estimator[-1]
+        rows = estimator[:-1].transform(X) if len(estimator) > 1 else X
+    for method in ("ranking_scores", "decision_function"):
+        if hasattr(last, method):
+            return _checked(getattr(last, method)(rows), n_labels, estimator, method)
+    if hasattr(estimator, "predict_proba"):
+        return label_probabilities(estimator, X, n_labels)
+    raise TypeError(
+        f"{type(estimator).__name__} gives no scores: it has none of ranking_scores, "
+        "decision_function and predict_proba; wrap a classifier that has one."
+    )
+
+
+def label_probabilities(estimator: Any, X: Any, n_labels: int) -> Array:
+    """Probabilities by ``predict_proba``, from an array or a list of one for each."""
+    P = estimator.predict_proba(X)
+    classes = getattr(estimator, "classes_", None)
+    if isinstance(P, list):
+        known = classes if isinstance(classes, list) else [None] * len(P)
+        columns = [_positive(p, c) for p, c in zip(P, known, strict=True)]
+        P = np.column_stack(columns)
+    elif n_labels == 1:
+        P = _positive(np.asarray(P), classes)
+    return _checked(P, n_labels, estimator, "predict_proba")
+
+
+def _positive(P: NDArray[Any], classes: Any) -> NDArray[Any]:
+    """The column of class 1; a label that was constant in training has one only."""
+    P = P.reshape(len(P), -1)
+    if P.shape[1] == 1 and classes is not None and np.array_equal(classes, [0]):
+        return 1.0 - P[:, 0]
+    return P[:, -1]
+
+
+def label_predictions(estimator: Any, X: Any, n_labels: int) -> Array:
+    """What the classifier predicts by itself, as 0 and 1."""
+    return _checked(estimator.predict(X), n_labels, estimator, "predict")
+
+
+def _checked(values: Any, n_labels: int, estimator: Any, method: str) -> Array:
+    dense = values.toarray() if sparse.issparse(values) else np.asarray(values)
+    found: Array = dense.reshape(len(dense), -1).astype(np.float64)
+    name = type(estimator).__name__
+    if found.shape[1] != n_labels:
+        raise ValueError(
+            f"{method} of {name} gave shape {dense.shape} for {n_labels} labels, "
+            f"expected ({len(dense)}, {n_labels}); wrap a multi-label classifier."
+        )
+    if not np.isfinite(found).all():
+        raise ValueError(
+            f"{method} of {name} gave {np.sum(~np.isfinite(found))} NaN or infinite "
+            "values, expected finite ones; see why, for instance unscaled features."
+        )
+    return found
+
+
+class HeldOut(BaseEstimator):
+    """All responses of a classifier side by side, for ``cross_val_predict``."""
+
+    def __init__(self, estimator, n_labels):
+        self.estimator = estimator
+        self.n_labels = n_labels
+
+    def fit(self, X, y):
+        """Fit a clone."""
+        self.estimator_ = fit_labels(self.estimator, X, y)
+        return self
+
+    def predict(self, X):
+        """Scores, predictions, and probabilities or NaN, in blocks of columns."""
+        scores = label_scores(self.estimator_, X, self.n_labels)
+        labels = label_predictions(self.estimator_, X, self.n_labels)
+        P = np.full_like(scores, np.nan)
+        if hasattr(self.estimator_, "predict_proba"):
+            P = label_probabilities(self.estimator_, X, self.n_labels)
+        return np.hstack([scores, labels, P])
+
+
+def held_out_responses(
+    estimator: Any, X: Any, Y: Labels, cv: Any, n_jobs: int | None
+) -> tuple[Array, Labels, Array]:
+    """Scores, predictions and probabilities of each row from a fit to other rows."""
+    q = Y.shape[1]
+    found = cross_val_predict(HeldOut(estimator, q), X, Y, cv=cv, n_jobs=n_jobs)
+    return found[:, :q], found[:, q : 2 * q] > 0, found[:, 2 * q :]

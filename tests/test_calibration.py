@@ -1,0 +1,186 @@
+"""Probabilities: maps against scikit-learn's, and errors against a literal loop."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.model_selection import KFold
+
+from conftest import random_rows
+from homi import HOMI
+from homi.datasets import load
+from homi.thresholds import (
+    TunedThresholds,
+    expected_calibration_error,
+    fit_maps,
+    reliability_curve,
+)
+from homi.thresholds.calibrate import held_out_maps
+
+every_method = pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+
+
+def scores_and_labels(n=300, q=3, seed=0):
+    rng = np.random.default_rng(seed)
+    S = rng.normal(size=(n, q)) * np.linspace(0.5, 2.0, q)
+    return S, rng.random((n, q)) < 1 / (1 + np.exp(2.0 - 3.0 * S))
+
+
+@every_method
+def test_one_label_is_calibrated_as_by_scikit_learn(method):
+    X, Y = random_rows(0, n=300)
+    y = Y[:, 0].astype(int)
+    inner = FrozenEstimator(LogisticRegression().fit(X[:100], y[:100]))
+    twin = CalibratedClassifierCV(inner, method=method).fit(X[100:], y[100:])
+    S = inner.decision_function(X[100:])[:, None]
+    maps = fit_maps(S, y[100:, None] > 0, method, 0.0)
+    grid = np.linspace(-6, 6, 50)[:, None]
+    expected = twin.calibrated_classifiers_[0].calibrators[0].predict(grid.ravel())
+    margin = 1 / 202 if method == "isotonic" else 0.0
+    expected = np.clip(expected, margin, 1 - margin)
+    np.testing.assert_allclose(maps(grid).ravel(), expected, atol=1e-4)
+
+
+@every_method
+def test_shrinkage_goes_from_own_maps_to_the_pooled_one(method):
+    S, Y = scores_and_labels()
+    Y[:, 0] &= np.arange(300) < 30
+    own, pooled = fit_maps(S, Y, method, 0.0), fit_maps(S, Y, method, np.inf)
+    alone = [fit_maps(S[:, [j]], Y[:, [j]], method, 0.0)(S[:, [j]]) for j in range(3)]
+    np.testing.assert_allclose(own(S), np.hstack(alone), atol=1e-9)
+    whole = fit_maps(S.reshape(-1, 1), Y.reshape(-1, 1), method, 0.0)
+    np.testing.assert_allclose(pooled(S), whole(S.reshape(-1, 1)).reshape(S.shape))
+    weight = Y.sum(axis=0) / (Y.sum(axis=0) + 20.0)
+    mixed = weight * own(S) + (1 - weight) * pooled(S)
+    np.testing.assert_allclose(fit_maps(S, Y, method, 20.0)(S), mixed, atol=1e-12)
+
+
+@every_method
+@pytest.mark.parametrize("shrinkage", [0.0, 5.0, np.inf])
+def test_probabilities_are_inside_and_grow_with_the_score(method, shrinkage):
+    S, Y = scores_and_labels()
+    Y[:, 0], Y[:, 1] = False, True
+    S[:, 2] = np.round(S[:, 2])
+    maps = fit_maps(S, Y, method, shrinkage)
+    grid = np.tile(np.r_[-1e6, np.linspace(-5, 5, 99), 1e6][:, None], 3)
+    P = maps(grid)
+    assert ((P > 0) & (P < 1)).all()
+    assert (np.diff(P, axis=0) >= -1e-12).all()
+
+
+def test_isotonic_maps_end_where_the_targets_of_platt_do():
+    S = np.arange(8.0)[:, None]
+    P = fit_maps(S, S > 3, "isotonic", 0.0)(S)
+    np.testing.assert_allclose(P[[0, 7], 0], [1 / 10, 9 / 10])
+
+
+@every_method
+def test_maps_are_measured_on_rows_that_they_were_not_fitted_to(method):
+    S, Y = scores_and_labels(n=60)
+    folds = KFold(5, shuffle=True, random_state=0)
+    P = held_out_maps(S, Y, method, 3.0, folds)
+    for _, rows in folds.split(S):
+        flipped = Y.copy()
+        flipped[rows] = ~flipped[rows]
+        again = held_out_maps(S, flipped, method, 3.0, folds)
+        np.testing.assert_array_equal(again[rows], P[rows])
+
+
+def literal_error(Y, P, n_bins):
+    total = 0.0
+    for b in range(n_bins):
+        inside = [
+            (y, p)
+            for y, p in zip(Y.ravel(), P.ravel(), strict=True)
+            if b <= p * n_bins < b + 1 or (b == n_bins - 1 and p == 1)
+        ]
+        if inside:
+            gap = np.mean([y for y, _ in inside]) - np.mean([p for _, p in inside])
+            total += len(inside) / P.size * abs(gap)
+    return total
+
+
+@pytest.mark.parametrize("n_bins", [1, 4, 15])
+def test_the_error_is_that_of_a_literal_loop(n_bins):
+    rng = np.random.default_rng(0)
+    P = np.round(rng.random((40, 3)), 2)
+    P[0] = [0.0, 1.0, 0.25]
+    Y = rng.random((40, 3)) < P**2
+    found = expected_calibration_error(Y, P, n_bins)
+    assert found == pytest.approx(literal_error(Y, P, n_bins))
+    assert expected_calibration_error(sparse.csr_array(Y), P, n_bins) == found
+
+
+def test_the_last_bin_holds_one():
+    curve = reliability_curve([1, 0, 1], [1.0, 0.95, 0.0], 10)
+    np.testing.assert_array_equal(curve.size, [1, 2])
+    np.testing.assert_allclose(curve.probability, [0.0, 0.975])
+
+
+def test_quantile_bins_hold_about_equally_many():
+    rng = np.random.default_rng(0)
+    P = rng.random(1000) ** 4
+    curve = reliability_curve(rng.random(1000) < P, P, 10, "quantile")
+    np.testing.assert_array_equal(curve.size, 100)
+    tied = reliability_curve([0, 1, 1, 0], [0.3, 0.3, 0.3, 0.9], 4, "quantile")
+    np.testing.assert_array_equal(tied.size, [3, 1])
+    np.testing.assert_allclose(tied.frequency, [2 / 3, 0])
+
+
+def test_the_truth_is_calibrated():
+    rng = np.random.default_rng(0)
+    P = rng.random((5000, 4))
+    Y = rng.random(P.shape) < P
+    for strategy in ("uniform", "quantile"):
+        assert expected_calibration_error(Y, P, strategy=strategy) < 0.015
+        assert expected_calibration_error(Y, P**2, strategy=strategy) > 0.1
+
+
+@pytest.mark.parametrize(
+    ("Y", "P", "message"),
+    [
+        ([0, 1], [0.5], "same samples and labels"),
+        ([], [], "at least one"),
+        ([0, 2], [0.5, 0.5], "pass Y > 0"),
+        ([0, 1], [0.5, 1.5], "from 0.5 to 1.5"),
+    ],
+)
+def test_bad_input_is_named(Y, P, message):
+    with pytest.raises(ValueError, match=message):
+        expected_calibration_error(Y, P)
+
+
+def test_what_is_reported_is_honest_on_noise():
+    """Maps fitted and measured on the same rows would look far better than this."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(120, 4)), rng.random((120, 3)) < 0.3
+    model = TunedThresholds(
+        HOMI(), calibration="isotonic", shrinkage=0.0, random_state=0
+    ).fit(X, Y)
+    fresh = rng.normal(size=(4000, 4)), rng.random((4000, 3)) < 0.3
+    expected = expected_calibration_error(fresh[1], model.predict_proba(fresh[0]))
+    assert model.calibration_error_["after"] > 0.5 * expected
+
+
+def test_without_probabilities_there_is_nothing_before():
+    X, Y = random_rows(0, n=60)
+    model = TunedThresholds(RidgeClassifier(), random_state=0).fit(X, Y)
+    assert np.isnan(model.calibration_error_["before"])
+    assert model.calibration_error_["after"] < 0.2
+
+
+@every_method
+def test_yeast_is_calibrated_on_new_rows(method):
+    X, Y, *_ = load("yeast")
+    train, test = next(KFold(3, shuffle=True, random_state=0).split(X))
+    model = TunedThresholds(HOMI(), calibration=method, random_state=0)
+    model.fit(X[train], Y[train])
+    own = expected_calibration_error(Y[test], model.estimator_.predict_proba(X[test]))
+    after = expected_calibration_error(Y[test], model.predict_proba(X[test]))
+    assert after < own / 2
+    found = model.calibration_error_
+    assert found["after"] < found["before"] / 2
+    assert found["before"] == pytest.approx(own, abs=0.015)
+    assert found["after"] == pytest.approx(after, abs=0.015)
