@@ -13,9 +13,8 @@ from sklearn.utils import check_random_state
 
 from homi.estimators._compat import Interval, StrOptions, fit_context
 from homi.estimators.base import LinearMultiLabelClassifier
-from homi.estimators.kernel_map import KERNELS, KernelMap
-from homi.graph import neighbour_laplacian
-from homi.moments import Moments
+from homi.estimators.kernel_map import KERNELS
+from homi.estimators.view import View, kernel_view, linear_view
 from homi.solver import (
     OnSweep,
     Params,
@@ -211,48 +210,33 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         X, target = self._check_fit_input(X, y)
         sweeps = self._init_callback_context(max_subtasks=self.max_iter)
         sweeps.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        problem, mean, scale = self._problem(X, target.indicator)
-        hooks = _SweepHooks(self, sweeps, X, y, mean, scale)
-        self._store(self._solve(problem, hooks.hook), mean, scale)
+        view = self._view(X, target.indicator)
+        self._kernel_map = view.kernel_map
+        problem = Problem(view.moments, self.lam, self.beta, self.gamma)
+        hooks = _SweepHooks(self, sweeps, X, y, view.mean, view.scale)
+        self._store(self._solve(problem, hooks.hook), view.mean, view.scale)
         sweeps.call_on_fit_task_end(
             estimator=self, X=X, y=y, reconstruction_attributes=lambda: {}
         )
         return self
 
-    def _problem(self, X: Any, indicator: Any) -> tuple[Problem, Any, Any]:
-        """What the solver is given, and the mean and scale that it is given in."""
-        self._kernel_map: KernelMap | None = None
-        if self.kernel is not None:
-            return self._kernel_problem(X, indicator)
-        moments = Moments.from_rows(X, indicator)
-        mean, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
-        if self.standardize:
-            mean, scale = moments.x_mean, moments.scale()
-            moments = moments.standardized()
-        if self.gamma > 0:
-            L = neighbour_laplacian(X, self.n_neighbors, mean=mean, scale=scale)
-            moments = moments.with_graph(X, L, scale=scale)
-        return Problem(moments, self.lam, self.beta, self.gamma), mean, scale
-
-    def _kernel_problem(self, X: Any, indicator: Any) -> tuple[Problem, Any, Any]:
-        """The same for Nyström features, which are taken as they are."""
-        self._kernel_map = mapped = KernelMap(
+    def _view(self, X: Any, indicator: Any) -> View:
+        """The features and the graph that the parameters ask for."""
+        how: dict[str, Any] = {
+            "standardize": self.standardize,
+            "n_neighbors": self.n_neighbors if self.gamma > 0 else None,
+        }
+        if self.kernel is None:
+            return linear_view(X, indicator, **how)
+        return kernel_view(
             X,
-            self.kernel,
-            self.n_components,
-            self.kernel_params or {},
-            standardize=self.standardize,
+            indicator,
+            **how,
+            kernel=self.kernel,
+            n_components=self.n_components,
+            params=self.kernel_params or {},
             rng=check_random_state(self.random_state),
         )
-        features = mapped(X)
-        moments = Moments.from_rows(features, indicator)
-        if self.gamma > 0:
-            scaler = mapped.scaler
-            units = {"mean": scaler.mean, "scale": scaler.scale} if scaler else {}
-            L = neighbour_laplacian(X, self.n_neighbors, **units)
-            moments = moments.with_graph(features, L)
-        nothing, ones = np.zeros(features.shape[1]), np.ones(features.shape[1])
-        return Problem(moments, self.lam, self.beta, self.gamma), nothing, ones
 
     def _features(self, X: Any) -> Any:
         return X if self._kernel_map is None else self._kernel_map(X)
