@@ -37,13 +37,14 @@ def as_frame(cells: Iterable[tuple[Cell, Record]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def summarise(results: pd.DataFrame) -> pd.DataFrame:
+def summarise(results: pd.DataFrame, *, usual_auc: bool = True) -> pd.DataFrame:
     """Mean, standard deviation (ddof = 1) and number of folds of every metric.
 
     The index is protocol, data set, method and metric. What the paper prints is there
-    too, as protocol ``"printed"``. The AUC of the clean protocol is the usual one.
+    too, as protocol ``"printed"``. The AUC of the clean protocol is the usual one, or,
+    without ``usual_auc``, that which the paper defines: ties count as right.
     """
-    named = _under_published_names(_with_usual_auc(results))
+    named = _under_published_names(_with_usual_auc(results) if usual_auc else results)
     long = named.melt([*_KEYS, "fold"], list(PAPER_METRICS), "metric")
     measured = long.groupby([*_KEYS, "metric"])["value"].agg(["mean", "std", "count"])
     measured = measured.rename(columns={"count": "folds"})
