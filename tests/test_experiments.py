@@ -148,6 +148,26 @@ def test_a_quick_run_is_a_small_part(experiment):
         quick.quickly()
 
 
+def test_sensitivity_on_any_data_set(experiment):
+    more = experiment.varied_on(["emotions", "yeast"])
+    assert more.sensitivity.datasets == ("yeast", "emotions")
+    cells = set(more.tasks()) - set(experiment.tasks())
+    assert {(c.dataset, c.method) for c in cells} == {
+        ("emotions", "HOMI gamma=0.5"),
+        ("emotions", "HOMI lam=5"),
+    }
+    with pytest.raises(ValueError, match="'yeest'; did you mean yeast"):
+        experiment.varied_on(["yeest"])
+
+
+def test_names_with_commas(few_rows, file, tmp_path):
+    command = ["bench", "status", str(file), "--results", str(tmp_path / "none")]
+    some = ["--datasets", "yeast, emotions", "--methods", "HOMI,ML-KNN"]
+    shown = CliRunner().invoke(app, [*command, *some])
+    assert shown.exit_code == 0, shown.output
+    assert "0 of 16 tasks are there" in shown.output
+
+
 def test_studies(few_rows, experiment, tmp_path):
     wanted = [task for task in experiment.tasks() if isinstance(task, Study)]
     assert runner.run(experiment, wanted, tmp_path) == []

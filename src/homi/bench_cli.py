@@ -39,11 +39,17 @@ Results = Annotated[
 ]
 Datasets = Annotated[
     list[str] | None,
-    typer.Option("--datasets", help="Only this data set; may be repeated."),
+    typer.Option("--datasets", help="Only these data sets: A,B or repeated."),
 ]
 Methods = Annotated[
     list[str] | None,
-    typer.Option("--methods", help="Only this method; may be repeated."),
+    typer.Option("--methods", help="Only these methods: A,B or repeated."),
+]
+Sensitivity = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--sensitivity", help="Vary HOMI's parameters on these data sets as well."
+    ),
 ]
 Quick = Annotated[
     bool, typer.Option("--quick", help="The small part that the file's [quick] names.")
@@ -63,6 +69,7 @@ def run(
     datasets: Datasets = None,
     methods: Methods = None,
     quick: Quick = False,
+    sensitivity: Sensitivity = None,
     jobs: Annotated[int, typer.Option(min=1, help="Processes side by side.")] = 1,
     engine: Annotated[
         EngineName, typer.Option(help="Processes here, or the workers of a cluster.")
@@ -81,8 +88,8 @@ def run(
     """
     console = Console(soft_wrap=True)
     with one_sentence():
-        experiment, directory = _opened(file, quick, results)
-        tasks = list(experiment.tasks(datasets, methods))
+        experiment, directory = _opened(file, quick, results, sensitivity)
+        tasks = list(experiment.tasks(_names(datasets), _names(methods)))
         todo = missing(experiment, _at_hand(tasks, console), directory)
         console.print(f"{len(todo)} of {len(tasks)} tasks to run; results: {directory}")
         chosen = _engine(engine, scheduler, jobs)
@@ -114,7 +121,7 @@ def status(
     console = Console(soft_wrap=True)
     with one_sentence():
         experiment, directory = _opened(file, quick, results)
-        tasks = list(experiment.tasks(datasets, methods))
+        tasks = list(experiment.tasks(_names(datasets), _names(methods)))
         absent = set(missing(experiment, tasks, directory))
     table = Table("protocol", "data set", "there", "missing", box=SIMPLE_HEAD)
     for place in dict.fromkeys((task.protocol, task.dataset) for task in tasks):
@@ -139,6 +146,7 @@ def _missing(lacking: Counter[str], wanted: Counter[str]) -> str:
 def report(
     file: File,
     quick: Quick = False,
+    sensitivity: Sensitivity = None,
     results: Results = None,
     output: Annotated[
         Path | None, typer.Option(help="Directory to write. Default: report/NAME.")
@@ -156,7 +164,7 @@ def report(
 
     console = Console(soft_wrap=True)
     with one_sentence():
-        experiment, directory = _opened(file, quick, results)
+        experiment, directory = _opened(file, quick, results, sensitivity)
         target = output if output is not None else Path("report") / experiment.name
         write(paper_page(experiment, directory), target)
     console.print(f"{target / 'index.html'} is written.")
@@ -212,7 +220,9 @@ def verify(
     console = Console(soft_wrap=True)
     with one_sentence():
         experiment, directory = _opened(file, quick, results)
-        tasks = _at_hand(list(experiment.tasks(datasets, methods)), console)
+        tasks = _at_hand(
+            list(experiment.tasks(_names(datasets), _names(methods))), console
+        )
         found = verify_results(experiment, tasks, directory, sample, seed)
         differ = [_checked(console, item, tolerance) for item in found]
     console.print(f"{len(differ) - sum(differ)} of {len(differ)} are as stored.")
@@ -227,11 +237,24 @@ def _checked(console: Console, item: Difference, tolerance: float) -> bool:
     return differs
 
 
-def _opened(file: Path, quick: bool, results: Path | None) -> tuple[Experiment, Path]:
+def _opened(
+    file: Path,
+    quick: bool,
+    results: Path | None,
+    sensitivity: list[str] | None = None,
+) -> tuple[Experiment, Path]:
     experiment = read_experiment(file)
     if quick:
         experiment = experiment.quickly()
+    experiment = experiment.varied_on(_names(sensitivity) or [])
     return experiment, results or Path("results") / experiment.name
+
+
+def _names(given: list[str] | None) -> list[str] | None:
+    """Names that were given one by one or with commas between them."""
+    if given is None:
+        return None
+    return [name.strip() for text in given for name in text.split(",") if name.strip()]
 
 
 def _engine(name: EngineName, scheduler: str | None, jobs: int) -> Engine:

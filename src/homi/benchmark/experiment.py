@@ -124,6 +124,13 @@ class Experiment:
                 parameters |= rule["set"]
         return Ask(parameters | settings, self.searches.get(task.method))
 
+    def varied_on(self, datasets: Sequence[str]) -> Experiment:
+        """The same, with the study of sensitivity on more data sets."""
+        check_names("data set", datasets, self.datasets)
+        asked = self.sensitivity
+        names = dict.fromkeys([*asked.datasets, *datasets])
+        return replace(self, sensitivity=replace(asked, datasets=tuple(names)))
+
     def quickly(self) -> Experiment:
         """A small part of it, as the file's ``[quick]`` says, under its own name."""
         if not self.quick:
