@@ -48,7 +48,9 @@ def summarise(results: pd.DataFrame, *, usual_auc: bool = True) -> pd.DataFrame:
     long = named.melt([*_KEYS, "fold"], list(PAPER_METRICS), "metric")
     measured = long.groupby([*_KEYS, "metric"])["value"].agg(["mean", "std", "count"])
     measured = measured.rename(columns={"count": "folds"})
-    return pd.concat([measured, _printed()]) if len(measured) else _printed()
+    whole = pd.concat([measured, _printed()]) if len(measured) else _printed()
+    # Rows of a sorted index are found without looking at all of them.
+    return whole.sort_index()
 
 
 def _with_usual_auc(results: pd.DataFrame) -> pd.DataFrame:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
+import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -50,7 +51,11 @@ def settled(figure: Figure) -> Figure:
     A layout that is worked out at every drawing depends on what was drawn before.
     """
     figure.draw_without_rendering()
-    figure.set_layout_engine("none")
+    # With "none" in its place every saving would draw twice, to arrange nothing.
+    with matplotlib.rc_context(
+        {"figure.autolayout": False, "figure.constrained_layout.use": False}
+    ):
+        figure.set_layout_engine(None)
     return figure
 
 
