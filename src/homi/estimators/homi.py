@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -20,8 +22,11 @@ from homi.solver import (
     Params,
     Problem,
     Solution,
+    correct,
+    leave_one_out,
     random_params,
     solve,
+    solve_identity,
     total,
 )
 
@@ -47,11 +52,18 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         λ, the ridge penalty. With 0 and a singular problem, the solution of least
         norm is found.
     beta : float in (0, inf), default=2.0
-        β, the weight of the labels' regression on each other.
+        β, the weight of the labels' regression on each other. With
+        ``correlation="held-out"``, that of the correction; large values trust it.
     gamma : float in [0, inf), default=1.0
         γ, the weight of the graph. With 0 no graph is built.
     n_neighbors : int in [1, inf), default=10
         s, how many rows each row is tied to.
+    correlation : {"labels", "held-out", "identity"}, default="labels"
+        What the label-to-label matrix B is learnt from. ``"labels"``: from Y, jointly
+        with W, as in the paper. ``"held-out"``: from the scores that each row gets
+        from the model of all other rows, in closed form, drawn to the identity: B is
+        applied to scores, and so learnt from scores. ``"identity"``: B = I, which is
+        ridge regression with a graph.
     graph : {"auto", "exact"}, default="auto"
         How neighbours are found: ``"exact"`` compares all pairs of rows, and
         ``"auto"`` means the same.
@@ -144,6 +156,7 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         "beta": [Interval(Real, 0, None, closed="neither")],
         "gamma": [Interval(Real, 0, None, closed="left")],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "correlation": [StrOptions({"labels", "held-out", "identity"})],
         "graph": [StrOptions({"auto", "exact"})],
         "kernel": [StrOptions(set(KERNELS)), callable, None],
         "n_components": [Interval(Integral, 1, None, closed="left")],
@@ -163,6 +176,7 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         gamma=1.0,
         n_neighbors=10,
         *,
+        correlation="labels",
         graph="auto",
         kernel=None,
         n_components=1000,
@@ -178,6 +192,7 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         self.beta = beta
         self.gamma = gamma
         self.n_neighbors = n_neighbors
+        self.correlation = correlation
         self.graph = graph
         self.kernel = kernel
         self.n_components = n_components
@@ -214,7 +229,11 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         self._kernel_map = view.kernel_map
         problem = Problem(view.moments, self.lam, self.beta, self.gamma)
         hooks = _SweepHooks(self, sweeps, X, y, view.mean, view.scale)
-        self._store(self._solve(problem, hooks.hook), view.mean, view.scale)
+        if self.correlation == "labels":
+            solution = self._solve(problem, hooks.hook)
+        else:
+            solution = self._solve_directly(problem, view, target.indicator)
+        self._store(solution, view.mean, view.scale)
         sweeps.call_on_fit_task_end(
             estimator=self, X=X, y=y, reconstruction_attributes=lambda: {}
         )
@@ -256,6 +275,16 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
             tol=self.tol,
             on_sweep=on_sweep,
         )
+
+    def _solve_directly(self, problem: Problem, view: View, Y: Any) -> Solution:
+        """B = I, and then, if asked for, a correction learnt from held-out scores."""
+        solution = solve_identity(problem)
+        if self.correlation == "identity":
+            return solution
+        units = {"mean": view.mean, "scale": view.scale}
+        P = leave_one_out(problem, view.features, Y, solution.params.B, **units)
+        Y = Y.toarray() if sparse.issparse(Y) else Y
+        return replace(solution, params=correct(solution.params, P, Y, self.beta))
 
     def _store(self, solution: Solution, mean: Any, scale: Any) -> None:
         self.history_ = solution.history

@@ -1,5 +1,7 @@
 """Moments -> (W, z, B, t). Never sees a row."""
 
+from homi.solver.direct import correct, solve_identity
+from homi.solver.held_out import leave_one_out
 from homi.solver.nouns import (
     OnSweep,
     Params,
@@ -17,9 +19,12 @@ __all__ = [
     "Params",
     "Problem",
     "Solution",
+    "correct",
+    "leave_one_out",
     "objective",
     "random_params",
     "solve",
+    "solve_identity",
     "solve_stepwise",
     "total",
     "zero_params",
