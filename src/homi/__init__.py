@@ -1,7 +1,7 @@
 """Multi-label classification that learns how labels depend on each other."""
 
-from homi.estimators import HOMI
+from homi.estimators import HOMI, HOMICV
 
 __version__ = "0.1.0"
 
-__all__ = ["HOMI", "__version__"]
+__all__ = ["HOMI", "HOMICV", "__version__"]

@@ -8,6 +8,7 @@ from homi.estimators.clml import CLML
 from homi.estimators.ensemble_of_chains import EnsembleOfChains
 from homi.estimators.glocal import GLOCAL
 from homi.estimators.homi import HOMI
+from homi.estimators.homi_cv import HOMICV
 from homi.estimators.label_ranking import CalibratedLabelRanking
 from homi.estimators.lflc import LFLC
 from homi.estimators.lift import LIFT
@@ -22,6 +23,7 @@ __all__ = [
     "CLML",
     "GLOCAL",
     "HOMI",
+    "HOMICV",
     "LFLC",
     "LIFT",
     "MLLRC",

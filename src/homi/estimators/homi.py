@@ -15,8 +15,8 @@ from sklearn.utils import check_random_state
 
 from homi.estimators._compat import Interval, StrOptions, fit_context
 from homi.estimators.base import LinearMultiLabelClassifier
-from homi.estimators.kernel_map import KERNELS
-from homi.estimators.view import View, kernel_view, linear_view
+from homi.estimators.kernel_map import KERNELS, KernelMap
+from homi.estimators.view import View, kernel_view, linear_view, tied
 from homi.solver import (
     OnSweep,
     Params,
@@ -239,21 +239,21 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         )
         return self
 
-    def _view(self, X: Any, indicator: Any) -> View:
+    def _view(self, X: Any, Y: Any) -> View:
         """The features and the graph that the parameters ask for."""
-        how: dict[str, Any] = {
-            "standardize": self.standardize,
-            "n_neighbors": self.n_neighbors if self.gamma > 0 else None,
-        }
         if self.kernel is None:
-            return linear_view(X, indicator, **how)
-        return kernel_view(
+            view = linear_view(X, Y, standardize=self.standardize)
+        else:
+            view = kernel_view(X, Y, self._map_of(X))
+        return tied(view, X, self.n_neighbors) if self.gamma > 0 else view
+
+    def _map_of(self, X: Any) -> KernelMap:
+        return KernelMap(
             X,
-            indicator,
-            **how,
-            kernel=self.kernel,
-            n_components=self.n_components,
-            params=self.kernel_params or {},
+            self.kernel,
+            self.n_components,
+            self.kernel_params or {},
+            standardize=self.standardize,
             rng=check_random_state(self.random_state),
         )
 
@@ -281,8 +281,14 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         solution = solve_identity(problem)
         if self.correlation == "identity":
             return solution
-        units = {"mean": view.mean, "scale": view.scale}
-        P = leave_one_out(problem, view.features, Y, solution.params.B, **units)
+        P = leave_one_out(
+            problem,
+            view.features,
+            Y,
+            solution.params.B,
+            mean=view.mean,
+            scale=view.scale,
+        )
         Y = Y.toarray() if sparse.issparse(Y) else Y
         return replace(solution, params=correct(solution.params, P, Y, self.beta))
 

@@ -42,6 +42,8 @@ class KernelMap:
     standardize : bool
         Whether the kernel sees features of variance 1 (and mean 0, unless sparse).
     rng : RandomState
+    factor : float
+        Of the default width.
 
     Attributes
     ----------
@@ -59,12 +61,13 @@ class KernelMap:
         *,
         standardize: bool,
         rng: np.random.RandomState,
+        factor: float = 1.0,
     ) -> None:
         self.scaler = Scaler(X) if standardize else None
         rows = self._scaled(X)
         count = min(n_components, X.shape[0])
         if isinstance(kernel, str):
-            given = _width(kernel, rows, rng) | _known(kernel, params)
+            given = _width(kernel, rows, rng, factor) | _known(kernel, params)
         else:
             given = {"kernel_params": params or None}
         self.nystroem = Nystroem(
@@ -89,8 +92,10 @@ def _known(kernel: str, params: dict[str, Any]) -> dict[str, Any]:
     return params
 
 
-def _width(kernel: str, rows: Any, rng: np.random.RandomState) -> dict[str, float]:
-    """γ = 1/(2 d), with d the median of the kernel's distance between two rows."""
+def _width(
+    kernel: str, rows: Any, rng: np.random.RandomState, factor: float
+) -> dict[str, float]:
+    """γ = factor/(2 d), with d the median of the kernel's distance between two rows."""
     if kernel not in ("rbf", "laplacian"):
         return {}
     some = rng.permutation(rows.shape[0])[:_SAMPLE]
@@ -101,4 +106,4 @@ def _width(kernel: str, rows: Any, rng: np.random.RandomState) -> dict[str, floa
     apart = distances[np.triu_indices(len(some), 1)]
     median = float(np.median(apart)) if len(apart) else 0.0
     # Rows that are mostly equal have no width of their own.
-    return {"gamma": 1.0 / (2.0 * median) if median > 0 else 1.0}
+    return {"gamma": factor / (2.0 * median) if median > 0 else factor}

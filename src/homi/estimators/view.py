@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from homi.estimators.kernel_map import Kernel, KernelMap
+from homi.estimators.kernel_map import KernelMap
 from homi.graph import neighbour_laplacian
 from homi.linalg import Array
 from homi.moments import Moments
@@ -37,40 +37,30 @@ class View:
     kernel_map: KernelMap | None = None
 
 
-def linear_view(X: Any, Y: Any, *, standardize: bool, n_neighbors: int | None) -> View:
-    """The rows themselves; no graph if ``n_neighbors`` is None."""
+def linear_view(X: Any, Y: Any, *, standardize: bool) -> View:
+    """The rows themselves, without a graph."""
     moments = Moments.from_rows(X, Y)
     mean, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
     if standardize:
         mean, scale = moments.x_mean, moments.scale()
         moments = moments.standardized()
-    if n_neighbors is not None:
-        L = neighbour_laplacian(X, n_neighbors, mean=mean, scale=scale)
-        moments = moments.with_graph(X, L, scale=scale)
     return View(X, moments, mean, scale)
 
 
-def kernel_view(
-    X: Any,
-    Y: Any,
-    *,
-    standardize: bool,
-    n_neighbors: int | None,
-    kernel: Kernel,
-    n_components: int,
-    params: dict[str, Any],
-    rng: np.random.RandomState,
-) -> View:
-    """Nyström features as they are, and the graph of the rows."""
-    mapped = KernelMap(
-        X, kernel, n_components, params, standardize=standardize, rng=rng
-    )
-    features = mapped(X)
+def kernel_view(X: Any, Y: Any, kernel_map: KernelMap) -> View:
+    """Nyström features as they are, without a graph."""
+    features = kernel_map(X)
     moments = Moments.from_rows(features, Y)
-    if n_neighbors is not None:
-        scaler = mapped.scaler
-        units = {"mean": scaler.mean, "scale": scaler.scale} if scaler else {}
-        L = neighbour_laplacian(X, n_neighbors, **units)
-        moments = moments.with_graph(features, L)
     m = features.shape[1]
-    return View(features, moments, np.zeros(m), np.ones(m), mapped)
+    return View(features, moments, np.zeros(m), np.ones(m), kernel_map)
+
+
+def tied(view: View, X: Any, n_neighbors: int) -> View:
+    """The same with the graph of the rows X, in the units that they are seen in."""
+    units: dict[str, Any] = {"mean": view.mean, "scale": view.scale}
+    if view.kernel_map is not None:
+        scaler = view.kernel_map.scaler
+        units = {"mean": scaler.mean, "scale": scaler.scale} if scaler else {}
+    L = neighbour_laplacian(X, n_neighbors, **units)
+    moments = view.moments.with_graph(view.features, L, scale=view.scale)
+    return replace(view, moments=moments)

@@ -1,6 +1,6 @@
 """Moments -> (W, z, B, t). Never sees a row."""
 
-from homi.solver.direct import correct, solve_identity
+from homi.solver.direct import correct, corrected_without_own, solve_identity
 from homi.solver.held_out import leave_one_out
 from homi.solver.nouns import (
     OnSweep,
@@ -20,6 +20,7 @@ __all__ = [
     "Problem",
     "Solution",
     "correct",
+    "corrected_without_own",
     "leave_one_out",
     "objective",
     "random_params",

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from homi.linalg import Array
+from homi.linalg import Array, Pencil
 from homi.solver.nouns import Problem
 
 #: Numbers in a block of rows: 16 MB.
@@ -28,6 +28,7 @@ def leave_one_out(
     *,
     mean: Array | None = None,
     scale: Array | None = None,
+    pencil: Pencil | None = None,
 ) -> Array:
     """``XW + 1zᵀ``, each row by the (W, z) of all other rows.
 
@@ -41,6 +42,9 @@ def leave_one_out(
         Held, as is the graph: rows that are left out keep their place in both.
     mean, scale : ndarray of shape (n_features,), or None
         Units of the moments; None for rows as they are.
+    pencil : Pencil or None
+        The problem's ``joint_pencil``, if it is at hand: with another γ only its
+        eigenvalues change.
 
     Returns
     -------
@@ -49,7 +53,7 @@ def leave_one_out(
         of the mean label.
     """
     theta, Q = scipy.linalg.eigh(B @ B.T, check_finite=False)
-    mu, V = problem.joint_pencil
+    mu, V = problem.joint_pencil if pencil is None else pencil
     D = 1.0 / (1.0 + np.outer(mu, np.maximum(theta, 0.0)))
     coefficients = D * (V.T @ problem.joint_C @ Q)
     n, lam = problem.moments.n, problem.lam

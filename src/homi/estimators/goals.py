@@ -1,0 +1,54 @@
+"""What hyper-parameters are chosen for: functions of labels and held-out scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import average_precision_score
+
+from homi.metrics import METRICS
+
+Array = NDArray[np.float64]
+
+#: Labels (0/1) and scores (a label is predicted above one half) to a value, the greater
+#: the better.
+Goal = Callable[[Any, Array], float]
+
+
+def average_precision(Y: Any, scores: Array) -> float:
+    """Area under precision and recall of all labels of all rows together."""
+    if not Y.any():
+        return 0.0
+    return float(average_precision_score(Y.ravel(), scores.ravel()))
+
+
+def negative_squared_error(Y: Any, scores: Array) -> float:
+    """What ridge regression with leave-one-out errors goes by."""
+    return -float(np.mean((Y - scores) ** 2))
+
+
+_OWN: dict[str, Goal] = {
+    "average_precision": average_precision,
+    "neg_mean_squared_error": negative_squared_error,
+}
+
+#: Names of goals: two of our own, and every metric of ``homi.metrics``.
+GOALS = (*_OWN, *METRICS)
+
+
+def goal(scoring: str | Goal) -> Goal:
+    """The goal of a name; a function is taken as it is."""
+    if callable(scoring):
+        return scoring
+    return _OWN[scoring] if scoring in _OWN else _of_metric(scoring)
+
+
+def _of_metric(name: str) -> Goal:
+    metric = METRICS[name]
+    sign = 1.0 if metric.greater_is_better else -1.0
+    if metric.response == "predict":
+        return lambda Y, scores: sign * metric(Y, (scores > 0.5).astype(np.int8))
+    return lambda Y, scores: sign * metric(Y, scores)
