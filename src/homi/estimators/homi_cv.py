@@ -89,8 +89,8 @@ class HOMICV(MultiLabelClassifier):
 
     References
     ----------
-    R. M. Rifkin, R. A. Lippert. Notes on Regularized Least Squares. MIT-CSAIL-TR-2007-025,
-    2007: the leave-one-out scores of a ridge regression.
+    R. M. Rifkin, R. A. Lippert. Notes on Regularized Least Squares. Technical report
+    MIT-CSAIL-TR-2007-025: the leave-one-out scores of a ridge regression.
 
     Examples
     --------
