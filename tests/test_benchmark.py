@@ -1,12 +1,6 @@
 """Experiments: cells, files, protocols, and runs that are killed and go on."""
 
 import json
-import os
-import random
-import signal
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pytest
@@ -258,38 +252,3 @@ def test_the_command(few_rows, file, tmp_path):
     wrong = call(app, ["bench", "run", *arguments, "--methods", "HOMY"])
     assert wrong.exit_code == 1
     assert "did you mean HOMI" in wrong.stderr
-
-
-def test_a_killed_run_goes_on(tmp_path):
-    """SIGKILL at random moments; in the end all is as if nothing had happened."""
-    text = SMALL.replace('methods = ["HOMI", "ML-LRC"]', 'methods = ["HOMI"]')
-    text = text.replace("[search.ML-LRC]\npoints = 2\n", "")
-    file = tmp_path / "small.toml"
-    file.write_text(text, encoding="utf-8")
-
-    def start(name):
-        command = [sys.executable, "-m", "homi", "bench", "run", str(file)]
-        return subprocess.Popen(
-            [*command, "--results", str(tmp_path / name)],
-            env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    whole = start("whole")
-    assert "clean  yeast  HOMI  fold 0" in whole.communicate()[0]
-    moments = random.Random(0)
-    for _ in range(3):
-        cut = start("cut")
-        for _ in range(2):
-            cut.stdout.readline()
-        time.sleep(moments.random() / 2)
-        cut.send_signal(signal.SIGKILL)
-        cut.communicate()
-    start("cut").communicate()
-    expected, found = (dict(stored(tmp_path / name)) for name in ("whole", "cut"))
-    assert len(expected) == 4
-    assert expected.keys() == found.keys()
-    for cell, record in expected.items():
-        for key in ("metrics", "parameters", "asked", "made_with"):
-            assert found[cell][key] == record[key]

@@ -32,8 +32,14 @@ _WIDTHS = (0.5, 1.0, 2.0)
 class HOMICV(MultiLabelClassifier):
     r"""HOMI whose hyper-parameters are chosen by leave-one-out scores.
 
-    Every row is scored by the model of all other rows, which has a closed form
-    with the graph and B held, so that no model is fitted twice. The choice is made
+    Every row is scored by the model of all other rows. With the graph held, the score
+    of row i and a label has a closed form,
+
+    .. math:: \hat f_{-i} = \frac{f_i - h_{ii}\, y_i}{1 - h_{ii}}, \qquad
+              h_{ii} = \tilde x_i^T (\tilde X^T \tilde X + \lambda I + \gamma
+              \tilde X^T L \tilde X)^{-1} \tilde x_i
+
+    with a 1 appended to each row, so that no model is fitted twice. The choice is made
     in turns: features (linear, or Nyström features of a Gaussian kernel of some
     width) and λ without a graph, then γ and λ around the best, then whether and how
     far scores correct each other (``correlation="held-out"`` of :class:`HOMI`). Ridge
