@@ -64,7 +64,7 @@ def _times(here: pd.DataFrame, names: list[str], folds: int) -> str:
     seconds.loc["all", "all"] = seconds.loc["all", list(METHODS)].sum()
     lines = [
         f"## Seconds of {folds} folds\n",
-        _row("data set", *seconds.columns),
+        _row("data set", *map(marked, METHODS), "all"),
         "| --- " * (len(seconds.columns) + 1) + "|",
     ]
     for name, row in seconds.iterrows():
