@@ -56,13 +56,13 @@ def leave_one_out(
     mu, V = problem.joint_pencil if pencil is None else pencil
     D = 1.0 / (1.0 + np.outer(mu, np.maximum(theta, 0.0)))
     coefficients = D * (V.T @ problem.joint_C @ Q)
-    n, lam = problem.moments.n, problem.lam
-    offset = problem.moments.b @ Q / (n + lam)
+    weight_of_mean = 1.0 / (problem.moments.n + problem.bias_lam)
+    offset = weight_of_mean * problem.moments.b @ Q
     scores = np.empty((X.shape[0], len(Q)))
     for rows, P in _projected(problem, X, V, mean, scale):
         y = Y[rows] @ Q
         fitted = P @ coefficients + offset
-        leverage = (P * P) @ D + 1.0 / (n + lam)
+        leverage = (P * P) @ D + weight_of_mean
         scores[rows] = _without_own(fitted, leverage, y, offset) @ Q.T
     return scores
 
@@ -72,7 +72,7 @@ def _projected(
 ) -> Iterator[tuple[slice, Array]]:
     """``(x - a/(n+λ))ᵀV`` of blocks of rows, x in the units of the moments."""
     moments = problem.moments
-    centre = moments.n * moments.x_mean / (moments.n + problem.lam)
+    centre = moments.n * moments.x_mean / (moments.n + problem.bias_lam)
     if scale is not None:
         V = V / scale[:, None]
         centre = centre * scale
