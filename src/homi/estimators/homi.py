@@ -17,6 +17,7 @@ from homi.estimators._compat import Interval, StrOptions, fit_context
 from homi.estimators.base import LinearMultiLabelClassifier
 from homi.estimators.kernel_map import KERNELS, KernelMap
 from homi.estimators.view import View, kernel_view, linear_view, tied
+from homi.estimators.weights import check_sample_weight, counted
 from homi.solver import (
     OnSweep,
     Params,
@@ -206,7 +207,7 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
+    def fit(self, X, y, sample_weight=None, label_weight=None):
         """Learn from rows and their labels.
 
         Parameters
@@ -216,6 +217,13 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
             Labels: 0/1 or boolean, one column each, or 1-D classes. The column names
             of a data frame are kept as ``label_names_``.
+        sample_weight : array-like of shape (n_samples,) or float, default=None
+            A row of weight w counts as w equal rows, also in the graph; one of weight
+            0 is not there. None for 1 each.
+        label_weight : array-like of shape (n_labels,), default=None
+            Positive weights of the labels' squared errors in both regressions; ridge
+            and graph are as they are, so that labels of more weight are drawn less
+            by them. Needs ``sweep="joint"``. None for 1 each.
 
         Returns
         -------
@@ -223,31 +231,33 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
             The fitted classifier.
         """
         X, target = self._check_fit_input(X, y)
+        weights = check_sample_weight(sample_weight, X.shape[0])
         sweeps = self._init_callback_context(max_subtasks=self.max_iter)
         sweeps.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        view = self._view(X, target.indicator)
+        rows, Y, weights = counted(X, target.indicator, weights)
+        view = self._view(rows, Y, weights)
         self._kernel_map = view.kernel_map
         problem = Problem(view.moments, self.lam, self.beta, self.gamma)
         hooks = _SweepHooks(self, sweeps, X, y, view.mean, view.scale)
         if self.correlation == "labels":
             solution = self._solve(problem, hooks.hook)
         else:
-            solution = self._solve_directly(problem, view, target.indicator)
+            solution = self._solve_directly(problem, view, Y)
         self._store(solution, view.mean, view.scale)
         sweeps.call_on_fit_task_end(
             estimator=self, X=X, y=y, reconstruction_attributes=lambda: {}
         )
         return self
 
-    def _view(self, X: Any, Y: Any) -> View:
+    def _view(self, X: Any, Y: Any, weights: Any) -> View:
         """The features and the graph that the parameters ask for."""
         if self.kernel is None:
-            view = linear_view(X, Y, standardize=self.standardize)
+            view = linear_view(X, Y, standardize=self.standardize, weights=weights)
         else:
-            view = kernel_view(X, Y, self._map_of(X))
+            view = kernel_view(X, Y, self._map_of(X, weights), weights=weights)
         return tied(view, X, self.n_neighbors) if self.gamma > 0 else view
 
-    def _map_of(self, X: Any) -> KernelMap:
+    def _map_of(self, X: Any, weights: Any) -> KernelMap:
         return KernelMap(
             X,
             self.kernel,
@@ -255,6 +265,7 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
             self.kernel_params or {},
             standardize=self.standardize,
             rng=check_random_state(self.random_state),
+            weights=weights,
         )
 
     def _features(self, X: Any) -> Any:
@@ -288,9 +299,11 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
             solution.params.B,
             mean=view.mean,
             scale=view.scale,
+            weights=view.weights,
         )
         Y = Y.toarray() if sparse.issparse(Y) else Y
-        return replace(solution, params=correct(solution.params, P, Y, self.beta))
+        params = correct(solution.params, P, Y, self.beta, view.weights)
+        return replace(solution, params=params)
 
     def _store(self, solution: Solution, mean: Any, scale: Any) -> None:
         self.history_ = solution.history

@@ -26,17 +26,22 @@ def solve_identity(problem: Problem) -> Solution:
     return Solution(params, [terms], converged=True)
 
 
-def correct(params: Params, P: Array, Y: Array, beta: float) -> Params:
+def correct(
+    params: Params, P: Array, Y: Array, beta: float, weights: Array | None = None
+) -> Params:
     r"""B and t that correct held-out scores P by each other, drawn to no correction.
 
     .. math:: \min_{B, t} \beta \frac{l}{\|P_c\|^2} \|Y - PB - 1t^T\|^2 + \|B - I\|^2
 
     with :math:`P_c` the scores less their means, so that the units of the scores do
-    not matter.
+    not matter. All sums and means are over rows by their ``weights``.
     """
-    p, y = P.mean(axis=0), Y.mean(axis=0)
-    Pc = P - p
-    B = np.eye(len(p)) + _correction(Pc, Y - y - Pc, beta)
+    p, y = (np.average(A, axis=0, weights=weights) for A in (P, Y))
+    Pc, Yc = P - p, Y - y
+    if weights is not None:
+        root = np.sqrt(weights)[:, None]
+        Pc, Yc = root * Pc, root * Yc
+    B = np.eye(len(p)) + _correction(Pc, Yc - Pc, beta)
     return params._replace(B=B, t=y - p @ B)
 
 

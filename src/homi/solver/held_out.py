@@ -29,6 +29,7 @@ def leave_one_out(
     mean: Array | None = None,
     scale: Array | None = None,
     pencil: Pencil | None = None,
+    weights: Array | None = None,
 ) -> Array:
     """``XW + 1zᵀ``, each row by the (W, z) of all other rows.
 
@@ -45,6 +46,8 @@ def leave_one_out(
     pencil : Pencil or None
         The problem's ``joint_pencil``, if it is at hand: with another γ only its
         eigenvalues change.
+    weights : ndarray of shape (n_samples,), or None
+        Those of the moments. A row is left out with all its weight.
 
     Returns
     -------
@@ -63,6 +66,8 @@ def leave_one_out(
         y = Y[rows] @ Q
         fitted = P @ coefficients + offset
         leverage = (P * P) @ D + 1.0 / (n + lam)
+        if weights is not None:
+            leverage *= weights[rows, None]
         scores[rows] = _without_own(fitted, leverage, y, offset) @ Q.T
     return scores
 
