@@ -280,7 +280,7 @@ def test_weights_are_routed_through_a_pipeline_and_a_search():
     weights = np.random.default_rng(0).integers(0, 3, 60)
     rows = np.repeat(np.arange(60), weights)
     model = HOMI(gamma=0).set_fit_request(sample_weight=True, label_weight=True)
-    pipeline = make_pipeline(MinMaxScaler().set_fit_request(sample_weight=False), model)
+    pipeline = make_pipeline(MinMaxScaler(), model)
     pipeline.fit(X, Y, sample_weight=weights, label_weight=[1.0, 2.0, 3.0])
     scaled = MinMaxScaler().fit_transform(X)
     expected = HOMI(gamma=0).fit(scaled[rows], Y[rows], label_weight=[1.0, 2.0, 3.0])

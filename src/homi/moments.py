@@ -76,7 +76,7 @@ class Moments:
     def from_batches(cls, batches: Iterable[tuple[Any, ...]]) -> Moments:
         """Moments of all rows of an iterable of batches, read once.
 
-        A batch is (X, Y) or (X, Y, weights); one whose weights are all 0 is passed over.
+        A batch is (X, Y) or (X, Y, weights); one of no weight at all is passed over.
         """
         total: Moments | None = None
         for X, Y, *weights in batches:

@@ -17,7 +17,7 @@ from homi.estimators._compat import Interval, StrOptions, fit_context
 from homi.estimators.base import LinearMultiLabelClassifier
 from homi.estimators.kernel_map import KERNELS, KernelMap
 from homi.estimators.view import View, kernel_view, linear_view, tied
-from homi.estimators.weights import check_sample_weight, counted
+from homi.estimators.weights import check_label_weight, check_sample_weight, counted
 from homi.solver import (
     OnSweep,
     Params,
@@ -232,12 +232,13 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         """
         X, target = self._check_fit_input(X, y)
         weights = check_sample_weight(sample_weight, X.shape[0])
+        label_weight = check_label_weight(label_weight, target.names)
         sweeps = self._init_callback_context(max_subtasks=self.max_iter)
         sweeps.call_on_fit_task_begin(estimator=self, X=X, y=y)
         rows, Y, weights = counted(X, target.indicator, weights)
         view = self._view(rows, Y, weights)
         self._kernel_map = view.kernel_map
-        problem = Problem(view.moments, self.lam, self.beta, self.gamma)
+        problem = Problem(view.moments, self.lam, self.beta, self.gamma, label_weight)
         hooks = _SweepHooks(self, sweeps, X, y, view.mean, view.scale)
         if self.correlation == "labels":
             solution = self._solve(problem, hooks.hook)
@@ -302,7 +303,9 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
             weights=view.weights,
         )
         Y = Y.toarray() if sparse.issparse(Y) else Y
-        params = correct(solution.params, P, Y, self.beta, view.weights)
+        params = correct(
+            solution.params, P, Y, self.beta, view.weights, problem.label_weight
+        )
         return replace(solution, params=params)
 
     def _store(self, solution: Solution, mean: Any, scale: Any) -> None:

@@ -39,14 +39,15 @@ def check_label_weight(label_weight: Any, names: NDArray[Any]) -> Array | None:
     if wrong.any():
         first = int(wrong.argmax())
         raise ValueError(
-            f"label_weight must hold positive finite numbers, got {weights[first]:g} for "
-            f"the label {names[first]!r}; leave labels that must not count out of Y."
+            "label_weight must hold positive finite numbers, got "
+            f"{weights[first]:g} for the label {names[first]!r}; leave labels that must "
+            "not count out of Y."
         )
     return None if (weights == 1).all() else weights
 
 
 def counted(X: Any, Y: Any, weights: Array | None) -> tuple[Any, Any, Array | None]:
-    """Rows that count, their labels and weights: one of weight 0 is not there at all."""
+    """Rows that count, their labels and weights: one of weight 0 is not there."""
     if weights is None or weights.all():
         return X, Y, weights
     kept = np.flatnonzero(weights)

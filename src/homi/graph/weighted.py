@@ -3,7 +3,7 @@
 A row of weight w stands for w equal rows. In the list of each of them come first its
 own w - 1 copies, which tie it to nothing new, and then the copies of the rows most
 correlated with it, until s are in the list. So a row is tied to rows whose weights add
-up to s, the last of them with a part of its weight; nothing here asks for whole numbers.
+up to s, the last of them with a part of its weight; weights need not be whole.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MOST = 4
 
 
 def how_many(weights: Array, n_neighbors: int) -> int:
-    """Rows to look for, so that the weights of any of them add up to ``n_neighbors``."""
+    """Rows to look for: so many that their weights add up to ``n_neighbors``."""
     lightest = np.sort(weights)[: MOST * n_neighbors]
     enough = int(np.searchsorted(np.cumsum(lightest), n_neighbors)) + 1
     return min(enough, len(lightest), len(weights) - 1)

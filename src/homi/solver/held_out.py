@@ -8,12 +8,15 @@ leaving a row out changes its score by what its own label had of it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy.linalg
+from scipy import sparse
 
 from homi.linalg import Array, Pencil
+from homi.solver.label_weights import features_of, graph_of, shares
 from homi.solver.nouns import Problem
 
 #: Numbers in a block of rows: 16 MB.
@@ -40,7 +43,8 @@ def leave_one_out(
     X, Y : array or CSR matrix of n_samples rows
         The rows that the moments are of, and their labels.
     B : ndarray of shape (n_labels, n_labels)
-        Held, as is the graph: rows that are left out keep their place in both.
+        Held, as is the graph: rows that are left out keep their place in both. It must
+        be the identity where labels have weights.
     mean, scale : ndarray of shape (n_features,), or None
         Units of the moments; None for rows as they are.
     pencil : Pencil or None
@@ -55,6 +59,8 @@ def leave_one_out(
         NaN nowhere: a row that alone decides its score (leverage 1) keeps the score
         of the mean label.
     """
+    if problem.label_weight is not None:
+        return _of_weighted_labels(problem, X, Y, mean, scale, weights)
     theta, Q = scipy.linalg.eigh(B @ B.T, check_finite=False)
     mu, V = problem.joint_pencil if pencil is None else pencil
     D = 1.0 / (1.0 + np.outer(mu, np.maximum(theta, 0.0)))
@@ -69,6 +75,33 @@ def leave_one_out(
         if weights is not None:
             leverage *= weights[rows, None]
         scores[rows] = _without_own(fitted, leverage, y, offset) @ Q.T
+    return scores
+
+
+def _of_weighted_labels(
+    problem: Problem,
+    X: Any,
+    Y: Any,
+    mean: Array | None,
+    scale: Array | None,
+    weights: Array | None,
+) -> Array:
+    """The same for B = I, each label with the penalty that its weight leaves."""
+    assert problem.label_weight is not None
+    features = features_of(problem)
+    mu, V = features.pencil(features.ridge + graph_of(problem))
+    D = shares(mu, problem.label_weight)
+    coefficients = D * (V.T @ features.products)
+    centred = Problem(replace(problem.moments, n=1.0), lam=0.0)
+    scores = np.empty((X.shape[0], problem.n_labels))
+    for rows, P in _projected(centred, X, V[:-1], mean, scale):
+        P += V[-1]
+        leverage = (P * P) @ D
+        if weights is not None:
+            leverage *= weights[rows, None]
+        y = Y[rows].toarray() if sparse.issparse(Y) else Y[rows]
+        average = problem.moments.y_mean
+        scores[rows] = _without_own(P @ coefficients, leverage, y, average)
     return scores
 
 

@@ -43,6 +43,8 @@ class Problem:
     lam: float = 1.0
     beta: float = 2.0
     gamma: float = 1.0
+    #: Of the labels' squared errors; None for 1 each.
+    label_weight: Array | None = None
 
     @property
     def n_features(self) -> int:
