@@ -171,6 +171,12 @@ def test_rows_of_little_weight_are_not_tied_to_all():
     np.testing.assert_allclose(light.toarray(), 5 * lighter.toarray(), atol=1e-12)
 
 
+def test_weights_that_are_shares_get_a_warning():
+    X, Y = random_rows(0, n=60)
+    with pytest.warns(UserWarning, match=r"total weight 1: .*scale the weights"):
+        HOMI().fit(X, Y, sample_weight=np.full(60, 1 / 60))
+
+
 # The model
 
 MODELS = {

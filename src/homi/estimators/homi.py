@@ -16,7 +16,9 @@ from sklearn.utils import check_random_state
 from homi.estimators._compat import Interval, StrOptions, fit_context
 from homi.estimators.base import LinearMultiLabelClassifier
 from homi.estimators.kernel_map import KERNELS, KernelMap
-from homi.estimators.view import View, kernel_view, linear_view, tied
+from homi.estimators.targets import Target
+from homi.estimators.unknown import filled_in
+from homi.estimators.view import View, kernel_view, linear_view, relabelled, tied
 from homi.estimators.weights import check_label_weight, check_sample_weight, counted
 from homi.solver import (
     OnSweep,
@@ -86,6 +88,10 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
     sweep : {"joint", "paper"}, default="joint"
         ``"joint"`` solves (W, z) and (B, t) as two blocks, accelerated;
         ``"paper"`` sweeps the four blocks of the paper's Algorithm 1.
+    missing_labels : {"error", "ignore"}, default="error"
+        What NaN in Y means. ``"ignore"``: a label that is not known. It is filled in
+        first, by what the features and the known labels of its row say, and then
+        learnt from as from a known one; see ``filled_labels_``.
     init : {"zeros", "random"}, default="zeros"
         Start of the sweeps. The paper's Algorithm 1 says zeros, its text random.
     max_iter : int in [1, inf), default=100
@@ -111,6 +117,9 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         Weights of the folded model, ``(WB)ᵀ``.
     intercept_ : ndarray of shape (n_labels,)
         Its intercept, less the threshold of one half.
+    filled_labels_ : ndarray of shape (n_samples, n_labels)
+        Only with ``missing_labels="ignore"``: Y with a number between 0 and 1 for each
+        label that was not known.
     history_ : list of dict
         The objective's terms after each sweep: ``"features"`` and ``"labels"``, the
         two regressions with their penalties, and ``"graph"``. They sum to it.
@@ -164,6 +173,7 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         "kernel_params": [dict, None],
         "standardize": ["boolean"],
         "sweep": [StrOptions({"joint", "paper"})],
+        "missing_labels": [StrOptions({"error", "ignore"})],
         "init": [StrOptions({"zeros", "random"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -184,6 +194,7 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         kernel_params=None,
         standardize=True,
         sweep="joint",
+        missing_labels="error",
         init="zeros",
         max_iter=100,
         tol=1e-6,
@@ -200,6 +211,7 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         self.kernel_params = kernel_params
         self.standardize = standardize
         self.sweep = sweep
+        self.missing_labels = missing_labels
         self.init = init
         self.max_iter = max_iter
         self.tol = tol
@@ -230,13 +242,16 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         self : object
             The fitted classifier.
         """
-        X, target = self._check_fit_input(X, y)
+        ignore = self.missing_labels == "ignore"
+        X, target = self._check_fit_input(X, y, unknown=ignore)
         weights = check_sample_weight(sample_weight, X.shape[0])
         label_weight = check_label_weight(label_weight, target.names)
         sweeps = self._init_callback_context(max_subtasks=self.max_iter)
         sweeps.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        rows, Y, weights = counted(X, target.indicator, weights)
-        view = self._view(rows, Y, weights)
+        rows, Y, row_weights = counted(X, target.indicator, weights)
+        view = self._view(rows, Y, row_weights)
+        if ignore:
+            view, Y = self._fill(view, X, target, weights)
         self._kernel_map = view.kernel_map
         problem = Problem(view.moments, self.lam, self.beta, self.gamma, label_weight)
         hooks = _SweepHooks(self, sweeps, X, y, view.mean, view.scale)
@@ -257,6 +272,15 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         else:
             view = kernel_view(X, Y, self._map_of(X, weights), weights=weights)
         return tied(view, X, self.n_neighbors) if self.gamma > 0 else view
+
+    def _fill(self, view: View, X: Any, target: Target, weights: Any) -> Any:
+        """The view and labels of the rows that count, with none unknown."""
+        filled = target.indicator
+        if target.known is not None:
+            filled = filled_in(view, X, target, weights)
+        self.filled_labels_ = filled.toarray() if sparse.issparse(filled) else filled
+        _, Y, _ = counted(X, filled, weights)
+        return (view if target.known is None else relabelled(view, Y)), Y
 
     def _map_of(self, X: Any, weights: Any) -> KernelMap:
         return KernelMap(

@@ -62,6 +62,19 @@ def kernel_view(
     return View(features, moments, np.zeros(m), np.ones(m), kernel_map, weights)
 
 
+def relabelled(view: View, Y: Array) -> View:
+    """The same rows with other labels; what is known of the features stays."""
+    moments = view.moments
+    w = None if view.weights is None else view.weights[:, None]
+    y_mean = np.average(Y, axis=0, weights=view.weights)
+    centred = Y - y_mean
+    weighted = centred if w is None else w * centred
+    # Labels that are centred need no centred features.
+    Sxy = (view.features.T @ weighted) / view.scale[:, None]
+    changed = replace(moments, y_mean=y_mean, Sxy=Sxy, Syy=centred.T @ weighted)
+    return replace(view, moments=changed)
+
+
 def tied(view: View, X: Any, n_neighbors: int) -> View:
     """The same with the graph of the rows X, in the units that they are seen in."""
     units: dict[str, Any] = {"mean": view.mean, "scale": view.scale}

@@ -40,8 +40,8 @@ def check_label_weight(label_weight: Any, names: NDArray[Any]) -> Array | None:
         first = int(wrong.argmax())
         raise ValueError(
             "label_weight must hold positive finite numbers, got "
-            f"{weights[first]:g} for the label {names[first]!r}; leave labels that must "
-            "not count out of Y."
+            f"{weights[first]:g} for the label {names[first]!r}; leave labels that "
+            "must not count out of Y."
         )
     return None if (weights == 1).all() else weights
 

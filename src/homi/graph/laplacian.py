@@ -59,6 +59,14 @@ def neighbour_laplacian(
         )
         return sparse.csr_array((n, n))
     if weights is not None:
+        if n_neighbors >= (total := float(weights.sum())):
+            warnings.warn(
+                f"n_neighbors={n_neighbors} with rows of total weight {total:g}: each "
+                "row has all others for neighbours; a row that counts once has weight "
+                "1, so scale the weights if they were meant as shares.",
+                UserWarning,
+                stacklevel=2,
+            )
         found = nearest(X, how_many(weights, n_neighbors), mean=mean, scale=scale)
         return laplacian(weighted(found, weights, n_neighbors))
     if n_neighbors >= n:

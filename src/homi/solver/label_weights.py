@@ -5,8 +5,8 @@
 Only the squared errors are weighted, so that a label of more weight is drawn less by
 the ridge and by the graph. Each bias is carried as one more row of W and of B, for
 features and labels less their means; the ridge of such a row is that of the bias at the
-origin: ``R = TᵀT`` with ``T (w, z') = (w, z' - x̄ᵀw)``. One factorisation serves all weights,
-because ``ωG + P`` is diagonal where G + P and P are.
+origin: ``R = TᵀT`` with ``T (w, z') = (w, z' - x̄ᵀw)``. One factorisation serves
+all weights, because ``ωG + P`` is diagonal where G + P and P are.
 """
 
 from __future__ import annotations
