@@ -11,7 +11,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from itertools import product
+from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +30,9 @@ from homi.solver import Problem, solve
 
 HEAD = """# Hidden labels: what is recovered
 
-Written by `python benchmarks/missing_labels.py`. Five folds; 10, 30 or 50 % of the
-entries of the training fold's Y are hidden at random, the test fold keeps all. Each
-model is then fitted to labels that were filled in by
+Written by `python benchmarks/missing_labels.py`. Five folds (of enron the first only, for
+time); 10, 30 or 50 % of the entries of the training fold's Y are hidden at random, the
+test fold keeps all. Each model is then fitted to labels that were filled in by
 
 - **zeros**: an unknown label is 0, as if it had been seen to be absent;
 - **means**: it is the mean of its label where that is known;
@@ -56,7 +56,7 @@ and their mean squared error. These are of the fillings for `{model}`.
 TEST = """
 ## {model} on the test folds
 
-Means over the five folds: Hamming loss, ranking loss, one-error (smaller is better) and
+Means over the folds: Hamming loss, ranking loss, one-error (smaller is better) and
 macro-averaged AUC (larger is better).
 """
 
@@ -64,7 +64,8 @@ Fill = Callable[[HOMI, View, Any, Any], Any]
 Cell = tuple[str, float, str, str]
 Values = dict[Cell, list[list[float]]]
 
-DATA = ("emotions", "yeast", "scene", "CAL500", "enron")
+#: How many of five folds are run of each data set.
+DATA = {"emotions": 5, "yeast": 5, "scene": 5, "CAL500": 5, "enron": 1}
 SHARES = (0.1, 0.3, 0.5)
 MODELS: dict[str, dict[str, Any]] = {
     "HOMI()": {},
@@ -160,9 +161,8 @@ def cells(data: str) -> Iterator[tuple[Cell, list[float]]]:
     """Metrics of each fold, share, filling and model; hidden entries last."""
     X, Y, *_ = load(data)
     Y = dense(Y)
-    for fold, (train, test) in enumerate(
-        KFold(5, shuffle=True, random_state=0).split(Y)
-    ):
+    folds = KFold(5, shuffle=True, random_state=0).split(Y)
+    for fold, (train, test) in enumerate(islice(folds, DATA[data])):
         for title, options in MODELS.items():
             full = HOMI(**options).fit(X[train], Y[train])
             reference = metrics(full, X[test], Y[test])

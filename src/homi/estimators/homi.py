@@ -228,7 +228,8 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
             Rows.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
             Labels: 0/1 or boolean, one column each, or 1-D classes. The column names
-            of a data frame are kept as ``label_names_``.
+            of a data frame are kept as ``label_names_``. NaN or None is a label that is
+            not known, if ``missing_labels="ignore"``.
         sample_weight : array-like of shape (n_samples,) or float, default=None
             A row of weight w counts as w equal rows, also in the graph; one of weight
             0 is not there. None for 1 each.
