@@ -30,9 +30,9 @@ from homi.solver import Problem, solve
 
 HEAD = """# Hidden labels: what is recovered
 
-Written by `python benchmarks/missing_labels.py`. Five folds (of enron the first only, for
-time); 10, 30 or 50 % of the entries of the training fold's Y are hidden at random, the
-test fold keeps all. Each model is then fitted to labels that were filled in by
+Written by `python benchmarks/missing_labels.py`. Five folds (of enron the first only,
+for time); 10, 30 or 50 % of the entries of the training fold's Y are hidden at random,
+the test fold keeps all. Each model is then fitted to labels that were filled in by
 
 - **zeros**: an unknown label is 0, as if it had been seen to be absent;
 - **means**: it is the mean of its label where that is known;

@@ -296,6 +296,13 @@ def test_Y_of_every_kind(rows, kind):
     np.testing.assert_allclose(model.coef_, expected.coef_)
 
 
+@pytest.mark.parametrize("dtype", ["Int64", "boolean"])
+def test_frames_that_could_have_unknown_labels_but_have_none(rows, dtype):
+    X, Y = rows
+    model = HOMI(missing_labels="ignore").fit(X, with_na(Y.astype(int), dtype))
+    np.testing.assert_array_equal(model.coef_, HOMI().fit(X, Y).coef_)
+
+
 def test_one_label(rows):
     X, Y = rows
     hidden, known = hide(Y[:, :1], 0.3)
@@ -309,6 +316,16 @@ BAD = {
         {},
         lambda Y: Y,
         r'contains NaN in \d+ .*drop these rows.*HOMI\(missing_labels="ignore"\)',
+    ),
+    "None by default": (
+        {},
+        lambda Y: np.where(np.isnan(Y), None, Y),
+        r'NaN or None in \d+ of its entries.*HOMI\(missing_labels="ignore"\)',
+    ),
+    "numbers in words": (
+        {"missing_labels": "ignore"},
+        lambda Y: np.where(np.isnan(Y), None, "1"),
+        "only 0 and 1, got '0', '1'; encode names",
     ),
     "a label known nowhere": (
         {"missing_labels": "ignore"},

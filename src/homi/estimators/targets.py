@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -83,16 +84,15 @@ def check_target(Y: Any, *, unknown: bool = False) -> Target:
 
 def _without_unknown(values: Any) -> tuple[Any, NDArray[np.bool_] | None]:
     """Labels with 0 for the unknown ones, and which are known; None if all are."""
-    stored = values.data if sparse.issparse(values) else values
-    if stored.dtype.kind not in "Of" or not (missing := _is_missing(stored)).any():
-        return values, None
     if sparse.issparse(values):
+        if values.dtype.kind != "f" or not np.isnan(values.data).any():
+            return values, None
         values = values.toarray()
-        missing = _is_missing(values)
-    values = np.where(missing, 0, values)
-    if values.dtype.kind == "O":
-        values = _as_numbers(values)
-    return values, ~missing
+    if values.dtype.kind not in "Of":
+        return values, None
+    missing = _is_missing(values)
+    values = _as_numbers(np.where(missing, 0, values))
+    return values, ~missing if missing.any() else None
 
 
 def _is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
@@ -114,10 +114,10 @@ def _is_nothing(value: Any) -> bool:
 
 def _as_numbers(values: NDArray[Any]) -> NDArray[Any]:
     """0, 1, False and True as numbers; other things as they are, to be refused."""
-    try:
-        return values.astype(np.float64)
-    except (TypeError, ValueError):
-        return values
+    plain = values.dtype.kind == "f" or all(
+        isinstance(value, (Real, np.bool_)) for value in values.ravel()
+    )
+    return values.astype(np.float64) if plain else values
 
 
 def _is_column_of_classes(values: Any) -> bool:
@@ -141,6 +141,8 @@ def _check_indicator(values: Any) -> Any:
         )
     stored = values.data if sparse.issparse(values) else values
     if stored.dtype.kind not in "buif":
+        if stored.dtype.kind == "O" and (count := int(_is_missing(stored).sum())):
+            raise ValueError(_not_known("NaN or None", count, _HINT))
         raise _not_an_indicator(stored, "; encode names with MultiLabelBinarizer.")
     if stored.dtype.kind == "f":
         _check_finite(stored)
@@ -163,10 +165,14 @@ def _check_finite(stored: NDArray[Any]) -> None:
         count = np.count_nonzero(bad(stored))
         if count:
             hint = _HINT if what == "NaN" else ""
-            raise ValueError(
-                f"Input y contains {what} in {count} of its entries; labels must be 0 "
-                f"or 1: drop these rows or decide their labels first{hint}."
-            )
+            raise ValueError(_not_known(what, count, hint))
+
+
+def _not_known(what: str, count: int, hint: str) -> str:
+    return (
+        f"Input y contains {what} in {count} of its entries; labels must be 0 or 1: "
+        f"drop these rows or decide their labels first{hint}."
+    )
 
 
 def _compact(values: Any) -> Any:

@@ -15,6 +15,7 @@ others also teach the first regression.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -120,13 +121,12 @@ class _HeldOutRidge:
         self._D = 1.0 / (e[:, None] + unit * _PENALTIES)
         self._to_units = self._V / rows.scale[:, None]
         self._shift = (rows.mean / rows.scale + rows.x_mean) @ self._V
-        leverage = np.vstack(
-            [(P * P) @ self._D for P in self._projected()] + [self._D[:0]]
-        )
+        leverage = np.vstack([(P * P) @ self._D for P in self._projected()])
         leverage += 1.0 / rows.total
         self._leverage = np.minimum(leverage * rows.weights[:, None], 1.0 - 1e-9)
 
-    def _projected(self) -> Any:
+    def _projected(self) -> Iterator[Array]:
+        """Blocks of rows along the eigenvectors of Sxx; dense, so never all of them."""
         n, step = self._rows.X.shape[0], max(1, _BLOCK // len(self._V))
         for first in range(0, n, step):
             yield self._rows.X[first : first + step] @ self._to_units - self._shift
