@@ -187,7 +187,7 @@ def test_yeast_gets_more_back_than_by_zeros(data, share):
 
 
 def test_where_most_is_hidden_the_filling_does_not_trust_itself(data):
-    """A penalty that is chosen anew by filled labels is too small: .89 of the means'."""
+    """A penalty chosen anew by filled labels is too small: .89 of the means' error."""
     X, Y, *_ = data("yeast")
     Y = np.asarray(Y, dtype=float)
     hidden, known = hide(Y, 0.8)
