@@ -10,6 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from conftest import random_rows
 from homi import HOMI
+from homi.estimators.view import linear_view, relabelled
 from homi.metrics import hamming_loss, macro_auc, ranking_loss
 from homi.moments import Moments
 from homi.solver import fill as filling
@@ -252,6 +253,19 @@ def test_weights_of_rows_and_labels_may_be_given_too(rows):
     assert np.mean(((filled > 0.5) == Y)[~kept]) > 0.8
 
 
+@pytest.mark.parametrize("standardize", [True, False])
+def test_other_labels_for_weighted_rows(rows, standardize):
+    X, Y = rows
+    weights = np.random.default_rng(0).uniform(0.1, 3, 60)
+    soft = np.random.default_rng(1).random(Y.shape)
+    options = {"standardize": standardize, "weights": weights}
+    found = relabelled(linear_view(X, Y, **options), soft).moments
+    expected = linear_view(X, soft, **options).moments
+    for name in ("n", "x_mean", "y_mean", "Sxx", "Sxy", "Syy"):
+        one, other = getattr(found, name), getattr(expected, name)
+        np.testing.assert_allclose(one, other, atol=1e-10, err_msg=name)
+
+
 def test_sparse_rows_are_as_dense_ones_and_stay_so(monkeypatch):
     X = sparse.random(400, 60, 0.04, format="csr", random_state=0)
     Y = random_rows(0, n=400)[1]
@@ -361,6 +375,11 @@ BAD = {
     "words": (
         {"missing_labels": "ignore"},
         lambda Y: np.where(np.isnan(Y), None, "a"),
+        "only 0 and 1, got '0', 'a'",
+    ),
+    "words in one column": (
+        {"missing_labels": "ignore"},
+        lambda Y: np.where(np.isnan(Y), None, "a")[:, :1],
         "only 0 and 1, got '0', 'a'",
     ),
     "unknown classes": (
