@@ -141,7 +141,7 @@ def _check_indicator(values: Any) -> Any:
         )
     stored = values.data if sparse.issparse(values) else values
     if stored.dtype.kind not in "buif":
-        if stored.dtype.kind == "O" and (count := int(_is_missing(stored).sum())):
+        if stored.dtype.kind == "O" and (count := _is_missing(stored).sum()):
             raise ValueError(_not_known("NaN or None", count, _HINT))
         raise _not_an_indicator(stored, "; encode names with MultiLabelBinarizer.")
     if stored.dtype.kind == "f":
@@ -168,7 +168,7 @@ def _check_finite(stored: NDArray[Any]) -> None:
             raise ValueError(_not_known(what, count, hint))
 
 
-def _not_known(what: str, count: int, hint: str) -> str:
+def _not_known(what: str, count: Any, hint: str) -> str:
     return (
         f"Input y contains {what} in {count} of its entries; labels must be 0 or 1: "
         f"drop these rows or decide their labels first{hint}."

@@ -29,8 +29,6 @@ Mask = NDArray[np.bool_]
 
 #: Penalties of the ridge regression that are tried, in units of the mean eigenvalue.
 _PENALTIES = 10.0 ** np.arange(-5.0, 2.1, 0.5)
-#: Rounds in which the penalty is chosen anew.
-_CHOICES = 3
 #: Most rounds, and the change (root mean square) below which they end.
 _ROUNDS, _TOLERANCE = 30, 1e-3
 #: Smallest eigenvalue of the labels' correlations. Labels that are nearly combinations
@@ -95,10 +93,11 @@ def fill(rows: Rows, Y: Array, known: Mask) -> tuple[Array, Filling]:
     counts = rows.weights @ known
     means = (rows.weights @ np.where(known, Y, 0.0)) / counts
     filled = np.where(known, Y, means)
-    for round_ in range(_ROUNDS):
+    # Chosen once: labels that were filled in make a model that trusts itself too much
+    # look well where most are.
+    choice = ridge.best(ridge.coefficients(filled), filled, known)
+    for _ in range(_ROUNDS):
         coefficients = ridge.coefficients(filled)
-        if round_ < _CHOICES:
-            choice = ridge.best(coefficients, filled, known)
         scores = ridge.scores(coefficients, choice, filled)
         correlation, spread = _left_over(np.where(known, Y - scores, 0.0), known, rows)
         model = Filling(
