@@ -439,3 +439,13 @@ def test_constant_features():
 @parametrize_with_checks([HOMI(missing_labels="ignore")])
 def test_scikit_learn(estimator, check):
     check(estimator)
+
+
+def test_what_was_filled_in_is_gone_with_the_next_fit():
+    X, Y = random_rows()
+    hidden = Y.copy()
+    hidden[0, 0] = np.nan
+    model = HOMI(missing_labels="ignore").fit(X, hidden)
+    assert model.filled_labels_.shape == Y.shape
+    model.set_params(missing_labels="error").fit(X, Y)
+    assert not hasattr(model, "filled_labels_")
