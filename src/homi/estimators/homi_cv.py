@@ -182,6 +182,8 @@ class HOMICV(MultiLabelClassifier):
         ).fit(rows, Y)
         return self
 
+    explain = HOMI.explain
+
     def _views(self, X: Any, Y: Any, seed: int) -> Iterator[Named]:
         """Linear features first, then those of a kernel of each width."""
         yield {"kernel": None}, linear_view(X, Y, standardize=self.standardize)
