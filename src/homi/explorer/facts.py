@@ -75,6 +75,8 @@ class Facts:
         How well a test set is predicted, if there was one.
     rows : list of Row
         Rows taken apart.
+    from_mean : bool
+        Whether that counts from the mean of X, or else from a row of zeros.
     """
 
     learnt: Learnt
@@ -84,6 +86,7 @@ class Facts:
     data: Evidence | None
     quality: Quality | None
     rows: list[Row]
+    from_mean: bool
 
 
 def facts(
@@ -112,6 +115,7 @@ def facts(
         data=None if y is None else evidence(indicator(model, y, n_labels)),
         quality=_quality(model, X_test, y_test, n_labels),
         rows=_rows(model, known, X, y, given),
+        from_mean=X is not None,
     )
 
 

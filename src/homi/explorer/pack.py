@@ -52,6 +52,7 @@ def _document(facts: Facts) -> dict[str, Any]:
         "kernel": known.kernel,
         "features": {f: known.feature_names[f] for f in used},
         "rows": [_row(row) for row in facts.rows],
+        "fromMean": facts.from_mean,
     }
 
 

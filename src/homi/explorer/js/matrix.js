@@ -9,6 +9,10 @@ const startMatrix = () => {
   let normalised = false;
   let at = null;
 
+  // Of many labels few have entries far above the rest, which would all be pale.
+  const far = Math.min(Math.round(0.002 * size ** 2), arrowCount - 1);
+  const full = (size > 200 ? strength(far) : largest) || 1;
+
   let [low, high] = [Infinity, -Infinity];
   for (let i = 0; i < size; i++) {
     for (let j = 0; j < size; j++) {
@@ -25,7 +29,7 @@ const startMatrix = () => {
       title: "B: the label of the row moves that of the column",
       tone: (i, j) => {
         if (normalised) return 2 * scaled(i, j) - 1;
-        return i === j ? null : rooted(B(i, j) / (largest || 1));
+        return i === j ? null : rooted(B(i, j) / full);
       },
     },
   ];
@@ -223,7 +227,7 @@ const startMatrix = () => {
   const legend = () => {
     byId("matrix-legend").textContent = normalised
       ? `As in the paper: all entries, the diagonal too, brought to [0, 1], so that 0 is ${plain(low)} and 1 is ${plain(high)}.`
-      : `Full colour at |B| = ${plain(largest)}; colour grows with the square root. The diagonal, a label's own score (${plain(Math.min(...facts.own))} to ${plain(Math.max(...facts.own))}), is left blank.`;
+      : `Full colour from |B| = ${plain(full)}; colour grows with the square root. The diagonal, a label's own score (${plain(Math.min(...facts.own))} to ${plain(Math.max(...facts.own))}), is left blank.`;
   };
   const setScale = (wanted) => {
     normalised = wanted;

@@ -39,7 +39,7 @@ const startRows = () => {
     const high = Math.max(0.5, ...ends);
     const scale = (value) => (100 * (value - low)) / (high - low || 1);
     const heading = (text) => make("li", { class: "heading" }, text);
-    const lines = [line("total", data ? "the mean row" : "a row of zeros", 0, why.start, scale, why.start)];
+    const lines = [line("total", facts.fromMean ? "the mean row" : "a row of zeros", 0, why.start, scale, why.start)];
     let kind = "";
     why.steps.forEach((step, k) => {
       if (step[0] !== kind) lines.push(heading(step[0] === "feature" ? "Features, through the label's own model" : "Other labels, through B"));
