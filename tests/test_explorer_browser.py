@@ -249,6 +249,10 @@ def test_the_keyboard_walks_over_the_graph(six):
         assert (after[0] - before[0]) * dx + (after[1] - before[1]) * dy >= 0
         seen.add(six.chosen())
     assert len(seen) >= 3
+    name = six.names[six.chosen()]
+    assert six.run("return document.getElementById('said').textContent").startswith(
+        f"{name}. Raised most by "
+    )
     canvas.send_keys(Keys.ESCAPE)
     assert six.chosen() == -1
 
@@ -259,7 +263,7 @@ def test_the_matrix_names_the_cell_under_the_pointer(six):
         "return JSON.parse(document.getElementById('facts').textContent).order"
     )
     width = six.one("#matrices figure:first-child canvas").rect["width"]
-    left = min(12 + 6.2 * max(map(len, LABELS)), 104)
+    left = min(12 + 6.6 * max(map(len, LABELS)), 116)
     step = (width - left) / 6
     row, column = 1, 4
     place = left + (column + 0.5) * step, left + (row + 0.5) * step
@@ -384,29 +388,29 @@ def test_the_keyboard_reaches_everything_and_shows_where_it_is(six):
 
 
 def test_many_labels_open_and_answer_at_once(many):
-    """The best of five, so that a busy machine does not count."""
+    """What the page itself takes, the best of some turns: not what others take."""
     choose = """
         const [label, done] = arguments;
         const input = document.getElementById('search');
         input.value = label;
         input.dispatchEvent(new Event('input'));
+        let drawing;
+        requestAnimationFrame(() => { drawing = performance.now(); });
         const start = performance.now();
         input.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter' }));
-        requestAnimationFrame(() => requestAnimationFrame(
-            () => done(performance.now() - start)))"""
+        const telling = performance.now() - start;
+        requestAnimationFrame(() => done(telling + performance.now() - drawing))"""
     opening, answers = [], []
     for _ in range(3):
         many.open()
         opening.append(float(many.run("return document.documentElement.dataset.ready")))
-    for turn in range(5):
-        name = f"label number {100 + turn}"
-        answers.append(many.driver.execute_async_script(choose, name))
-        assert many.chosen() == 100 + turn
+    for label in range(100, 108):
+        answers.append(many.driver.execute_async_script(choose, many.names[label]))
+        assert many.chosen() == label
     assert min(opening) < 3000
     assert min(answers) < 100
-    assert many.listed("Raised by") == pytest.approx(
-        extremes(many.B[:, 104], 104, 1), abs=1e-4
-    )
+    wanted = extremes(many.B[:, 107], 107, 1)
+    assert many.listed("Raised by") == pytest.approx(wanted, abs=1e-4)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

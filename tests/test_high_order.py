@@ -66,9 +66,10 @@ def test_the_planted_pair_is_the_best_pair(seed):
 
 
 def test_sets_of_constant_equal_and_single_labels():
-    Y = np.array([[1, 1, 0, 1], [0, 0, 0, 1], [1, 1, 0, 1], [0, 0, 0, 1.0]])
-    first, second, never, always = label_sets(Y.T @ Y, 4)
-    assert (first.members, second.members) == ((1,), (0,))
-    assert first.r2 == pytest.approx((1.0,))
+    half = np.array([1.0, 0, 1, 0])
+    Y = np.column_stack([half, half, half, np.zeros(4), np.ones(4)])
+    *equal, never, always = label_sets(Y.T @ Y, 4)
+    assert [s.members for s in equal] == [(1,), (0,), (0,)]
+    assert [s.r2 for s in equal] == [pytest.approx((1.0,))] * 3
     assert never.members == always.members == ()
     assert [s.members for s in label_sets(np.array([[3.0]]), 5)] == [()]

@@ -77,6 +77,7 @@ $noscript
 $sections
 </div>
 <aside id="card" class="panel" aria-label="The chosen label"></aside>
+<p id="said" class="unseen" role="status"></p>
 </div>
 <footer><p>$left_out</p></footer>
 </main>
@@ -145,9 +146,9 @@ _DATA = """\
 <p>$check "both" counts the rows with both labels, "by chance" how many
 there would be if the two were independent; ≠ marks a φ of the other sign.</p>
 <div class="pair">
-<div class="scroll" tabindex="0" role="region" aria-label="Strongest entries of B">
+<div class="scroll" tabindex="0" role="region" aria-label="Pairs of labels">
 <table id="strongest"></table></div>
-<figure><canvas id="scatter" role="img"></canvas>
+<figure id="scatter-figure"><canvas id="scatter" role="img"></canvas>
 <figcaption id="scatter-says" aria-live="polite"></figcaption></figure>
 </div>"""
 
@@ -182,7 +183,8 @@ def _asset(name: str) -> str:
 
 
 def _size(facts: Facts) -> str:
-    size = f"{len(facts.learnt.names):,} labels"
+    n_labels = len(facts.learnt.names)
+    size = f"{n_labels:,} label{'' if n_labels == 1 else 's'}"
     if facts.data is not None:
         size += f" in {facts.data.n_samples:,} rows"
     return f"{size} · {facts.learnt.settings}"

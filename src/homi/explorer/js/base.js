@@ -66,6 +66,14 @@ const share = (part, all) => {
 const shortened = (text, most = 28) =>
   text.length > most ? `${text.slice(0, most - 1)}…` : text;
 
+// As much of a text as is no wider than this when drawn.
+const fitted = (context, text, width) => {
+  if (context.measureText(text).width <= width) return text;
+  let most = text.length - 1;
+  while (most > 1 && context.measureText(shortened(text, most)).width > width) most--;
+  return shortened(text, most);
+};
+
 // An element; strings among its children become text, never markup.
 const make = (tag, attributes = {}, ...children) => {
   const element = document.createElement(tag);
@@ -78,10 +86,17 @@ const make = (tag, attributes = {}, ...children) => {
 };
 const byId = (id) => document.getElementById(id);
 
+// Sizes of canvases as the browser tells them: to ask would have it lay out the page.
+const sizes = new WeakMap();
+const noticeSize = new ResizeObserver((changes) => {
+  for (const { target, contentRect } of changes) sizes.set(target, contentRect);
+});
+
 // A canvas with as many pixels as the screen has, drawn in units of CSS pixels.
 const brush = (canvas) => {
   const ratio = Math.min(window.devicePixelRatio || 1, 2);
-  const { width, height } = canvas.getBoundingClientRect();
+  if (!sizes.has(canvas)) noticeSize.observe(canvas);
+  const { width, height } = sizes.get(canvas) ?? canvas.getBoundingClientRect();
   const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
   if (canvas.width !== w || canvas.height !== h) Object.assign(canvas, { width: w, height: h });
   const context = canvas.getContext("2d");

@@ -105,12 +105,27 @@ const portrait = (label) => [
   make("p", {}, make("button", { type: "button", class: "plain", onclick: () => choose(-1) }, "Let go of this label")),
 ];
 
+// What a screen reader says when a label is chosen.
+const spoken = (label) => {
+  if (label < 0) return "No label is chosen.";
+  const most = (sign) => {
+    const [first] = movers(label, sign, { most: 1 }).shown;
+    return first ? `${names[first.label]}, ${signed(first.value)}` : "none";
+  };
+  return `${names[label]}. Raised most by ${most(1)}. Lowered most by ${most(-1)}.`;
+};
+
 const startCard = () => {
   const card = byId("card");
+  // Asked of the card itself, that would have the browser lay out the page.
+  let scrolled = false;
+  card.addEventListener("scroll", () => (scrolled = true), { passive: true });
+  onChoice.push((label) => (byId("said").textContent = spoken(label)));
   const show = () => {
     const parts = chosen < 0 ? overview() : portrait(chosen);
     card.replaceChildren(...parts.filter(Boolean));
-    card.scrollTop = 0;
+    if (scrolled) card.scrollTop = 0;
+    scrolled = false;
   };
   onChoice.push(show);
   repaint.push(show);

@@ -3,7 +3,9 @@
 const MOST_POINTS = 12000;
 
 const startScatter = () => {
-  if (!data || !arrowCount) return;
+  if (!data) return;
+  byId("scatter-figure").hidden = !arrowCount;
+  if (!arrowCount) return;
   const canvas = byId("scatter");
   const says = byId("scatter-says");
   const points = [];

@@ -4,7 +4,7 @@ const ALWAYS_NAMED = 40;
 const OWN_ARROWS = 6;
 
 const radii = (() => {
-  const [small, big] = size > 200 ? [2, 9] : [5, 14];
+  const [small, big] = size > 200 ? [2, 9] : size > 60 ? [3, 11] : [5, 14];
   if (!data) return names.map(() => (small + big) / 2);
   const most = Math.max(1, ...counts);
   return counts.map((n) => small + (big - small) * Math.sqrt(n / most));
@@ -12,6 +12,34 @@ const radii = (() => {
 
 // The most frequent labels first: they are named, and reached by keys, before others.
 const importance = names.map((_, i) => i).sort((a, b) => radii[b] - radii[a]);
+
+// One path for each colour: a thousand paths would take many times as long.
+const drawDiscs = (context, places, labels, opacity) => {
+  const paths = new Map();
+  for (const i of labels) {
+    const colour = groupColour(i);
+    if (!paths.has(colour)) paths.set(colour, new Path2D());
+    const [x, y] = places[i];
+    paths.get(colour).moveTo(x + radii[i], y);
+    paths.get(colour).arc(x, y, radii[i], 0, 2 * Math.PI);
+  }
+  context.globalAlpha = opacity;
+  context.strokeStyle = colours.panel;
+  context.lineWidth = 1.5;
+  for (const [colour, path] of paths) {
+    context.fillStyle = colour;
+    context.fill(path);
+    context.stroke(path);
+  }
+};
+
+const ring = (context, [x, y], radius) => {
+  context.strokeStyle = colours.ink;
+  context.lineWidth = 2.5;
+  context.beginPath();
+  context.arc(x, y, radius, 0, 2 * Math.PI);
+  context.stroke();
+};
 
 const makeGraph = (canvas) => {
   const crowded = size > ALWAYS_NAMED;
@@ -61,16 +89,10 @@ const makeGraph = (canvas) => {
     context.globalAlpha = 0.9;
     for (const [i, j] of own) arrow(i, j);
     const faded = (i) => focus >= 0 && i !== focus && !near.has(i);
-    places.forEach(([x, y], i) => {
-      context.globalAlpha = faded(i) ? 0.25 : 1;
-      context.fillStyle = groupColour(i);
-      context.strokeStyle = i === chosen ? colours.ink : colours.panel;
-      context.lineWidth = i === chosen ? 2.5 : 1.5;
-      context.beginPath();
-      context.arc(x, y, radii[i], 0, 2 * Math.PI);
-      context.fill();
-      context.stroke();
-    });
+    const all = names.map((_, i) => i);
+    drawDiscs(context, places, all.filter(faded), 0.25);
+    drawDiscs(context, places, all.filter((i) => !faded(i)), 1);
+    if (chosen >= 0) ring(context, places[chosen], radii[chosen]);
     // Beside a chosen label, of many others only those that it has to do with are named.
     const others = focus >= 0 && crowded ? [] : importance.filter((i) => i !== focus && !near.has(i));
     const discs = [...(focus >= 0 ? [focus] : []), ...near, ...others].map((label) => ({

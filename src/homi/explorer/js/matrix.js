@@ -53,7 +53,7 @@ const startMatrix = () => {
   const margin = () => {
     if (window_.span > MOST_NAMED) return 0;
     const longest = Math.max(...names.map((name) => name.length));
-    return Math.min(12 + 6.2 * longest, 104);
+    return Math.min(12 + 6.6 * longest, 116);
   };
 
   // Colouring a million cells takes a while: it is done again only for another picture.
@@ -121,19 +121,19 @@ const startMatrix = () => {
   const writeNames = (context, left, step) => {
     context.font = `${Math.min(12, step)}px ${FONT}`;
     context.textBaseline = "middle";
-    const most = Math.floor((left - 8) / (Math.min(12, step) * 0.52));
+    const write = (label, x, y) => context.fillText(fitted(context, names[label], left - 8), x, y);
     for (let k = 0; k < window_.span; k++) {
       const row = order[window_.row + k];
       const column = order[window_.column + k];
       context.textAlign = "right";
       context.fillStyle = row === chosen ? colours.accent : colours.ink;
-      context.fillText(shortened(names[row], most), left - 6, left + (k + 0.5) * step);
+      write(row, left - 6, left + (k + 0.5) * step);
       context.save();
       context.translate(left + (k + 0.5) * step, left - 6);
       context.rotate(-Math.PI / 2);
       context.textAlign = "left";
       context.fillStyle = column === chosen ? colours.accent : colours.ink;
-      context.fillText(shortened(names[column], most), 0, 0);
+      write(column, 0, 0);
       context.restore();
     }
   };

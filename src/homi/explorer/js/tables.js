@@ -113,10 +113,23 @@ const startLabels = () => {
   });
 };
 
+const MOST_PAIRS = 200;
+
+// The strongest entries of B; where there are none, the pairs of the largest |φ|.
+const strongestPairs = () => {
+  const pairs = [];
+  for (let k = 0; k < Math.min(arrowCount, MOST_PAIRS); k++) pairs.push([arrows[2 * k], arrows[2 * k + 1]]);
+  if (arrowCount) return pairs;
+  for (let i = 0; i < size; i++) {
+    for (let j = i + 1; j < size; j++) if (phi(i, j)) pairs.push([i, j]);
+  }
+  pairs.sort((a, b) => Math.abs(phi(...b)) - Math.abs(phi(...a)));
+  return pairs.slice(0, MOST_PAIRS);
+};
+
 const startStrongest = () => {
   if (!data) return;
-  const rows = [];
-  for (let k = 0; k < Math.min(arrowCount, 200); k++) rows.push([arrows[2 * k], arrows[2 * k + 1]]);
+  const rows = strongestPairs();
   const expected = ([i, j]) => (count(i) * count(j)) / data.rows;
   buildTable(
     byId("strongest"),
