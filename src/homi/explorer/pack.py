@@ -23,7 +23,9 @@ _UNSAFE = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 def packed(facts: Facts) -> str:
     """The facts as JSON; NaN and infinity are null."""
-    text = json.dumps(_document(facts), ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(
+        _document(facts), ensure_ascii=False, allow_nan=False, separators=(",", ":")
+    )
     return text.translate(_UNSAFE)
 
 

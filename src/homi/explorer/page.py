@@ -15,6 +15,9 @@ POLICY = (
     "img-src data:; base-uri 'none'; form-action 'none'"
 )
 
+#: Parts of the style sheet; later ones may change what earlier ones say.
+STYLES = ("colours", "base", "frame", "parts", "screens")
+
 #: Parts of the script, in the order in which they need each other.
 SCRIPTS = (
     "base",
@@ -172,7 +175,7 @@ def html(facts: Facts, title: str) -> str:
         links="".join(f'<a href="#{p[0]}">{p[1]}</a>' for p in parts),
         sections="\n".join(_section(*part) for part in parts),
         noscript=_without_scripts(facts),
-        css=_asset("explorer.css"),
+        css="".join(_asset(f"css/{name}.css") for name in STYLES),
         js="".join(_asset(f"js/{name}.js") for name in SCRIPTS),
         facts=packed(facts),
     )

@@ -43,8 +43,9 @@ def strength(facts: Facts) -> str:
         return "No entry of B off its diagonal differs from 0."
     i, j = facts.arrows[0]
     largest, own = known.B[i, j], float(np.abs(np.diag(known.B)).mean())
+    number = f"{largest:+.3g}".replace("-", "−")
     text = (
-        f"The strongest entry is {largest:+.3g} ({known.names[i]} → {known.names[j]}); "
+        f"The strongest entry is {number} ({known.names[i]} → {known.names[j]}); "
         f"a label's own score counts {own:.2f} on average."
     )
     if abs(largest) < _SMALL * own:
@@ -53,7 +54,7 @@ def strength(facts: Facts) -> str:
             "signs of small entries mean little. A larger λ makes B depend more on "
             "other labels."
         )
-    return text.replace("-", "−", 1) if largest < 0 else text
+    return text
 
 
 def check(facts: Facts) -> str:

@@ -1,7 +1,7 @@
 // Beside everything: what is known of the chosen label.
 
 const dot = (label) => {
-  const mark = make("span", { class: "dot", "aria-hidden": "true" });
+  const mark = make("span", { class: "dot", "data-label": label, "aria-hidden": "true" });
   mark.style.background = groupColour(label);
   return mark;
 };

@@ -84,8 +84,6 @@ const drawn = (tag, attributes, text) => {
   return element;
 };
 
-const TERMS = { features: "features", labels: "labels", graph: "graph" };
-
 const startHistory = () => {
   const place = byId("history");
   if (!place) return;
@@ -103,7 +101,7 @@ const startHistory = () => {
     picture.append(point);
   });
   const last = facts.history.at(-1);
-  const parts = Object.entries(last).map(([term, value]) => `${TERMS[term] ?? term} ${whole(Math.round(value * 100) / 100)}`);
+  const parts = Object.entries(last).map(([term, value]) => `${term} ${whole(Math.round(value * 100) / 100)}`);
   place.append(
     make("figure", { class: "history" }, picture, make(
       "figcaption",

@@ -108,7 +108,7 @@ const startLabels = () => {
   build();
   repaint.push(() => {
     for (const mark of document.querySelectorAll("#labels-table .dot")) {
-      mark.style.background = groupColour(names.indexOf(mark.nextSibling.textContent));
+      mark.style.background = groupColour(Number(mark.dataset.label));
     }
   });
 };
