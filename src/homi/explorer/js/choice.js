@@ -4,7 +4,7 @@ let chosen = -1;
 const onChoice = [];
 
 const choose = (label) => {
-  chosen = label === chosen ? chosen : label;
+  chosen = label;
   root.dataset.chosen = chosen;
   for (const tell of onChoice) tell(chosen);
 };
