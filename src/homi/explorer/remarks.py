@@ -51,8 +51,8 @@ def strength(facts: Facts) -> str:
     if abs(largest) < _SMALL * own:
         text += (
             " So B is close to the identity here: labels hardly move each other, and "
-            "signs of small entries mean little. A larger λ makes B depend more on "
-            "other labels."
+            "signs of small entries mean little. A larger λ makes labels lean more on "
+            "each other, but may predict worse."
         )
     return text
 
