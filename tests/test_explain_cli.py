@@ -58,6 +58,15 @@ def test_the_command_says_why_on_the_terminal(run):
     assert run("--quiet").stdout == ""
 
 
+def test_rows_count_in_all_of_the_data_though_some_are_held_out(run, rows):
+    for row in (3, 30, 59):
+        said = json.loads(run("--row", str(row), "--hold-out", "0.5", "--json").stdout)
+        reasons = {
+            step["because"] for why in said["row"]["why"] for step in why["steps"]
+        }
+        assert {f"f{k} = {rows[0][row, k]:g}" for k in range(5)} <= reasons
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
