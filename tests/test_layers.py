@@ -13,14 +13,14 @@ SOURCE = Path(homi.__file__).parent
 LAYERS = [
     {"linalg", "threads", "pairs"},
     {"moments", "graph", "metrics", "datasets", "proximal", "label_graph"},
-    {"solver", "margins"},
+    {"solver", "margins", "explorer"},
     {"estimators"},
     {"thresholds"},
     {"", "plots", "cli_errors"},
     {"benchmark"},
     {"report"},
     {"demo", "data_cli", "bench_progress"},
-    {"bench_cli"},
+    {"bench_cli", "explain_cli"},
     {"cli", "__main__"},
 ]
 

@@ -16,6 +16,7 @@ import homi
 from homi import demo as demonstration
 from homi.bench_cli import bench_app
 from homi.data_cli import data_app
+from homi.explain_cli import explain
 
 app = typer.Typer(
     help="Multi-label classification that learns how labels depend on each other.",
@@ -24,6 +25,7 @@ app = typer.Typer(
 )
 app.add_typer(data_app, name="data")
 app.add_typer(bench_app, name="bench")
+app.command()(explain)
 
 
 def _show_version(wanted: bool) -> None:

@@ -281,6 +281,28 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         )
         return self
 
+    def explain(self, path=None, X=None, y=None, **options):
+        """Write a page that shows how the labels depend on each other.
+
+        Parameters
+        ----------
+        path : path, default=None
+            The HTML file to write; None to get the page as text.
+        X, y : array-like, default=None
+            Rows and labels to look at beside B, such as those of ``fit``.
+        **options
+            What else :func:`homi.explorer.explain` takes: ``X_test`` and ``y_test``,
+            ``rows`` to take apart, names and a title.
+
+        Returns
+        -------
+        path or page : Path or str
+            The file that was written, or the text of the page.
+        """
+        from homi.explorer import explain
+
+        return explain(self, path, X, y, **options)
+
     def _view(self, X: Any, Y: Any, weights: Any) -> View:
         """The features and the graph that the parameters ask for."""
         if self.kernel is None:

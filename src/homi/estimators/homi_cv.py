@@ -239,6 +239,8 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
         )
         return search.scores - 0.5
 
+    explain = HOMI.explain
+
     def _store(self, search: Search) -> None:
         params, scores, held_out = zip(*search.tried, strict=True)
         self.cv_results_ = {

@@ -1,0 +1,31 @@
+"""The label explorer: a fitted model -> plain facts -> one page to open."""
+
+try:
+    from homi.explorer.explain import explain, write
+    from homi.explorer.facts import Facts, Row, explain_row, facts
+    from homi.explorer.high_order import LabelSet, label_sets
+    from homi.explorer.model import Learnt, learnt
+    from homi.explorer.waterfall import Step, Waterfalls, steps, waterfalls
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        f"homi.explorer needs the package {error.name}, which is not installed; "
+        "install what it needs by: pip install 'homi[explorer]'",
+        name=error.name,
+    ) from error
+
+__all__ = [
+    "Facts",
+    "LabelSet",
+    "Learnt",
+    "Row",
+    "Step",
+    "Waterfalls",
+    "explain",
+    "explain_row",
+    "facts",
+    "label_sets",
+    "learnt",
+    "steps",
+    "waterfalls",
+    "write",
+]

@@ -1,0 +1,78 @@
+// Why a row has a score: from the mean row, bar by bar, to g(x).
+
+const startRows = () => {
+  if (!facts.rows.length) return;
+  const pickRow = byId("row");
+  const pickScore = byId("score");
+  const place = byId("waterfall");
+
+  const title = (row, [kind, index, , number]) => {
+    if (kind === "label") return index < 0 ? `${whole(number)} other labels` : names[index];
+    if (facts.kernel) return "its own features, by the kernel";
+    if (index < 0) return `${whole(number)} other features`;
+    return `${facts.features[index]} = ${plain(row.values[index])}`;
+  };
+
+  const line = (kind, text, from, to, scale, value) => {
+    const [left, right] = [Math.min(from, to), Math.max(from, to)].map(scale);
+    const sign = kind === "total" ? "total" : to < from ? "lower" : "raise";
+    const fill = make("span", { class: `fill ${sign}` });
+    fill.style.left = `${left}%`;
+    fill.style.width = `${Math.max(right - left, 0.35)}%`;
+    const half = make("span", { class: "half", "aria-hidden": "true" });
+    half.style.left = `${scale(0.5)}%`;
+    return make(
+      "li",
+      { class: kind, "data-value": value },
+      make("span", { class: "what" }, text),
+      make("span", { class: "track", "aria-hidden": "true" }, half, fill),
+      make("span", { class: "value" }, kind === "total" ? plain(value) : signed(value)),
+    );
+  };
+
+  const show = () => {
+    const row = facts.rows[Number(pickRow.value)];
+    const why = row.why[Number(pickScore.value)];
+    const ends = [why.start];
+    for (const step of why.steps) ends.push(ends.at(-1) + step[2]);
+    const low = Math.min(0, 0.5, ...ends);
+    const high = Math.max(0.5, ...ends);
+    const scale = (value) => (100 * (value - low)) / (high - low || 1);
+    const heading = (text) => make("li", { class: "heading" }, text);
+    const lines = [line("total", facts.fromMean ? "the mean row" : "a row of zeros", 0, why.start, scale, why.start)];
+    let kind = "";
+    why.steps.forEach((step, k) => {
+      if (step[0] !== kind) lines.push(heading(step[0] === "feature" ? "Features, through the label's own model" : "Other labels, through B"));
+      kind = step[0];
+      lines.push(line(kind, title(row, step), ends[k], ends[k + 1], scale, step[2]));
+    });
+    lines.push(heading("Together"), line("total", "g(x), the score", 0, why.score, scale, why.score));
+    const has = row.truth?.includes(why.label);
+    const truth = row.truth ? `; the row ${has ? "has" : "does not have"} it` : "";
+    const verdict = why.score > 0.5 ? "above one half: predicted" : "not above one half: not predicted";
+    place.replaceChildren(
+      make("ol", { class: "waterfall" }, ...lines),
+      make("p", { class: "quiet", id: "verdict" }, `${names[why.label]}: g(x) = ${plain(why.score)}, ${verdict}${truth}. The dashed line is one half.`),
+    );
+  };
+
+  const listScores = (wanted) => {
+    const row = facts.rows[Number(pickRow.value)];
+    pickScore.replaceChildren(
+      ...row.why.map((why, k) => {
+        const has = row.truth?.includes(why.label) ? " ✓" : "";
+        return make("option", { value: k }, `${names[why.label]} (${plain(why.score)})${has}`);
+      }),
+    );
+    const at = row.why.findIndex((why) => why.label === wanted);
+    pickScore.value = String(Math.max(at, 0));
+    show();
+  };
+
+  const current = () => facts.rows[Number(pickRow.value)].why[Number(pickScore.value)]?.label;
+  pickRow.append(...facts.rows.map((row, k) => make("option", { value: k }, row.name)));
+  pickRow.addEventListener("change", () => listScores(current()));
+  pickScore.addEventListener("change", show);
+  onChoice.push((label) => label >= 0 && listScores(label));
+  listScores(-1);
+};

@@ -1,0 +1,126 @@
+"""What a fitted HOMI, or a HOMICV around one, knows: plain arrays and names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+Array = NDArray[np.float64]
+
+#: Parameters that a person wants to see, with their symbols.
+_SYMBOLS = {"lam": "λ", "beta": "β", "gamma": "γ", "n_neighbors": "s"}
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """A fitted model as it is explained.
+
+    Attributes
+    ----------
+    names : list of str
+        Names of the labels.
+    W, z, B, t : arrays
+        The model, as in the paper.
+    correlation : str
+        What B was learnt from, the parameter of ``HOMI``.
+    kernel : bool
+        Whether the features are those of a kernel, which have no names.
+    settings : str
+        The parameters, for a person.
+    history : list of dict
+        Terms of the objective after each sweep.
+    feature_names : list of str
+        Names of the features; empty with a kernel.
+    """
+
+    names: list[str]
+    W: Array
+    z: Array
+    B: Array
+    t: Array
+    correlation: str
+    kernel: bool
+    settings: str
+    history: list[dict[str, float]]
+    feature_names: list[str]
+
+
+def learnt(
+    model: Any,
+    label_names: Sequence[str] | None = None,
+    feature_names: Sequence[str] | None = None,
+) -> Learnt:
+    """Read a fitted model; names given here win over its own."""
+    core = fitted_core(model)
+    n_features, n_labels = core.feature_weights_.shape
+    params = core.get_params()
+    kernel = params["kernel"] is not None
+    labels = _names(label_names, model.label_names_, n_labels, "label")
+    own = getattr(model, "feature_names_in_", [f"x{f}" for f in range(n_features)])
+    features = [] if kernel else _names(feature_names, own, n_features, "feature")
+    return Learnt(
+        names=labels,
+        W=core.feature_weights_,
+        z=core.feature_bias_,
+        B=core.label_correlation_,
+        t=core.label_bias_,
+        correlation=params["correlation"],
+        kernel=kernel,
+        settings=_settings(type(model).__name__, params),
+        history=core.history_,
+        feature_names=features,
+    )
+
+
+def fitted_core(model: Any) -> Any:
+    """The HOMI inside a HOMICV, or the model itself."""
+    core = getattr(model, "best_estimator_", model)
+    if not hasattr(core, "label_correlation_"):
+        raise ValueError(
+            f"there is nothing to explain in {type(model).__name__}: it has no "
+            "label_correlation_; fit a HOMI or a HOMICV first."
+        )
+    return core
+
+
+def features_of(model: Any, X: Any) -> Any:
+    """Checked rows as what the scores are linear in: kernel features if it has them."""
+    return fitted_core(model)._features(model._checked_rows(X))
+
+
+def indicator(model: Any, y: Any, n_labels: int) -> Any:
+    """Labels as a 0/1 matrix with the model's columns."""
+    if not sparse.issparse(y):
+        y = np.asarray(y)
+        if y.ndim == 1:
+            classes = model.classes_[-n_labels:]
+            y = (y[:, None] == classes).astype(np.int8)
+    if y.ndim != 2 or y.shape[1] != n_labels:
+        raise ValueError(
+            f"y has shape {y.shape}, and the model has {n_labels} labels; pass one 0/1 "
+            "column for each, in the order of label_names_."
+        )
+    return y
+
+
+def _names(given: Any, own: Any, count: int, what: str) -> list[str]:
+    names = [str(name) for name in (own if given is None else given)]
+    if len(names) != count:
+        raise ValueError(
+            f"{len(names)} {what}_names were given, and the model has {count} "
+            f"{what}s; pass one name for each."
+        )
+    return names
+
+
+def _settings(kind: str, params: dict[str, Any]) -> str:
+    numbers = [f"{symbol} = {params[name]:g}" for name, symbol in _SYMBOLS.items()]
+    others = [f"correlation = {params['correlation']}"]
+    if params["kernel"] is not None:
+        others.append(f"kernel = {params['kernel']}")
+    return f"{kind}: " + ", ".join([*numbers, *others])

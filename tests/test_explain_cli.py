@@ -1,0 +1,81 @@
+"""``homi explain``: what it writes and prints, and with which exit code."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from conftest import random_rows
+from homi import HOMI
+from homi.cli import app
+from homi.datasets import Dataset, write
+from test_explorer import page_facts
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return random_rows(seed=1, n=60, m=5, q=4)
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, rows):
+    monkeypatch.chdir(tmp_path)
+    X, Y = rows
+    features = [f"f{k}" for k in range(5)]
+    labels = [f"tag_{k}" for k in range(4)]
+    write(Dataset(X, Y.astype(np.int8), features, labels), "train.csv")
+    lines = [",".join(reversed(features))]
+    lines += [",".join(map(repr, map(float, row[::-1]))) for row in X]
+    (tmp_path / "new.csv").write_text("\n".join(lines))
+    (tmp_path / "other.csv").write_text("f0,f1\n1,2\n")
+    start = ["explain", "--data", "train.csv", "--labels", "tag_*"]
+    return lambda *words: CliRunner().invoke(app, [*start, *words])
+
+
+def test_the_command_explains_a_row_of_a_file_without_labels(run, rows):
+    result = run("--row", "17", "new.csv", "--json", "-o", "page.html", "--lam", "2")
+    assert result.exit_code == 0, result.output
+    said = json.loads(result.stdout)
+    scores = HOMI(2.0).fit(*rows).decision_function(rows[0])[17] + 0.5
+    assert {w["label"]: w["score"] for w in said["row"]["why"]} == pytest.approx(
+        {f"tag_{j}": score for j, score in enumerate(scores)}
+    )
+    for why in said["row"]["why"]:
+        total = why["start"] + sum(step["adds"] for step in why["steps"])
+        assert total == pytest.approx(why["score"])
+    with open("page.html", encoding="utf-8") as file:
+        page = page_facts(file.read())
+    assert [row["name"] for row in page["rows"]] == ["row 17 of new.csv"]
+
+
+def test_the_command_says_why_on_the_terminal(run):
+    result = run("--row", "3", "--hold-out", "0.25")
+    assert result.exit_code == 0, result.output
+    assert "the mean row" in result.stdout
+    assert "Labels that the row has:" in result.stdout
+    assert "Page: labels.html" in result.stdout
+    assert run("--quiet").stdout == ""
+
+
+def test_rows_count_in_all_of_the_data_though_some_are_held_out(run, rows):
+    for row in (3, 30, 59):
+        said = json.loads(run("--row", str(row), "--hold-out", "0.5", "--json").stdout)
+        reasons = {
+            step["because"] for why in said["row"]["why"] for step in why["steps"]
+        }
+        assert {f"f{k} = {rows[0][row, k]:g}" for k in range(5)} <= reasons
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--row", "60"], "there is no row 60 in the data: it has 60"),
+        (["--row", "0", "other.csv"], "lacks 3 of the features"),
+        (["--row", "0", "nowhere.csv"], "there is no file nowhere.csv"),
+    ],
+)
+def test_the_command_ends_with_one_sentence(run, words, said):
+    result = run(*words)
+    assert result.exit_code == 1
+    assert said in result.stderr
