@@ -258,7 +258,7 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         sweeps.call_on_fit_task_begin(estimator=self, X=X, y=y)
         rows, Y, row_weights = counted(X, target.indicator, weights)
         view = self._view(rows, Y, row_weights)
-        vars(self).pop("filled_labels_", None)
+        self.__dict__.pop("filled_labels_", None)
         if ignore:
             view, Y = self._fill(view, X, target, weights)
         self._kernel_map = view.kernel_map
