@@ -16,6 +16,7 @@ LAYERS = [
     {"solver", "margins"},
     {"estimators"},
     {"thresholds"},
+    {"io"},
     {"", "plots", "cli_errors"},
     {"benchmark"},
     {"report"},
