@@ -20,7 +20,7 @@ LAYERS = [
     {"", "plots", "cli_errors"},
     {"benchmark"},
     {"report"},
-    {"demo", "data_cli", "bench_progress"},
+    {"demo", "data_cli", "model_cli", "bench_progress"},
     {"bench_cli"},
     {"cli", "__main__"},
 ]

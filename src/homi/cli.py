@@ -16,6 +16,7 @@ import homi
 from homi import demo as demonstration
 from homi.bench_cli import bench_app
 from homi.data_cli import data_app
+from homi.model_cli import COMMANDS
 
 app = typer.Typer(
     help="Multi-label classification that learns how labels depend on each other.",
@@ -108,6 +109,11 @@ def _print(console: Console, result: demonstration.Demo, folds: int) -> None:
     for up, down in zip(positive, negative, strict=False):
         pairs.add_row(*_cells(up), *_cells(down))
     console.print(pairs)
+
+
+# A command is a function with a help text: another one is added to these.
+for _command in (*COMMANDS,):
+    app.command()(_command)
 
 
 def _cells(pair: demonstration.Pair) -> tuple[str, str]:
