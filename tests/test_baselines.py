@@ -6,10 +6,24 @@ from scipy import sparse
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression, RidgeClassifierCV
+from sklearn.metrics import average_precision_score
+from sklearn.model_selection import train_test_split
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from homi.benchmark.baselines import Logistic, NystroemRidge, RandomForest, Ridge
+from homi.benchmark.baselines import (
+    Logistic,
+    NystroemRidge,
+    RandomForest,
+    Ridge,
+    TunedLogistic,
+    TunedNystroemRidge,
+    TunedRidge,
+)
+from homi.benchmark.best import BestHOMI
 from homi.benchmark.methods import BASELINES
+from homi.thresholds import TunedThresholds
 
 
 @pytest.fixture
@@ -73,3 +87,69 @@ def test_constant_labels_and_sparse_rows(name, rows):
     predicted = model.predict(sparse.csr_array(X))
     assert not predicted[:, 3].any()
     assert predicted[:, 4].all()
+
+
+def test_tuned_ridge(rows):
+    X, Y = rows
+    scaled = StandardScaler().fit_transform(X)
+    by_hand = RidgeClassifierCV(np.logspace(-3, 4, 15)).fit(scaled, Y)
+    expected = by_hand.decision_function(scaled)
+    np.testing.assert_allclose(TunedRidge().fit(X, Y).decision_function(X), expected)
+
+
+def test_tuned_nystroem(rows):
+    X, Y = rows
+    scaled = StandardScaler().fit_transform(X)
+    features = Nystroem(n_components=150, random_state=3).fit_transform(scaled)
+    by_hand = RidgeClassifierCV(np.logspace(-3, 4, 15)).fit(features, Y)
+    expected = by_hand.decision_function(features)
+    model = TunedNystroemRidge(random_state=3).fit(X, Y)
+    np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-6)
+
+
+def test_tuned_logistic_takes_the_penalty_that_is_best_on_held_out_rows(rows):
+    X, Y = rows
+    model = TunedLogistic(random_state=1).fit(X, Y)
+    learn, new = train_test_split(np.arange(150), test_size=0.25, random_state=1)
+    values = {}
+    for C in (1e-4, 1e-3, 1e-2, 0.1, 1.0):
+        parts = make_pipeline(
+            StandardScaler(), OneVsRestClassifier(LogisticRegression(C=C))
+        )
+        P = parts.fit(X[learn], Y[learn]).predict_proba(X[new])
+        values[C] = average_precision_score(Y[new].ravel(), P.ravel())
+    assert max(values, key=values.get) == model.C_
+    scaled = StandardScaler().fit_transform(X)
+    by_hand = LogisticRegression(C=model.C_).fit(scaled, Y[:, 1])
+    expected = by_hand.predict_proba(scaled)[:, 1] - 0.5
+    np.testing.assert_allclose(model.decision_function(X)[:, 1], expected, atol=1e-5)
+
+
+def test_homi_at_its_best_keeps_its_scores_for_rankings(rows):
+    X, Y = rows
+    options = {"kernels": False, "graph": False, "random_state": 0}
+    tuned = BestHOMI(**options).fit(X, Y)
+    plain = BestHOMI(**options, thresholds=False).fit(X, Y)
+    np.testing.assert_array_equal(tuned.ranking_scores(X), plain.decision_function(X))
+    assert isinstance(tuned.model_, TunedThresholds)
+    assert (
+        tuned.model_.held_out_score_["after"] <= tuned.model_.held_out_score_["before"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "there"),
+    [
+        ("kernels", "kernel", {None, "rbf", "laplacian"}),
+        ("graph", "gamma", {0.0, 0.01, 0.03, 0.1, 0.3, 1.0}),
+        ("corrections", "correlation", {"identity", "held-out"}),
+    ],
+)
+def test_parts_may_be_left_out(part, name, there, rows):
+    X, Y = rows
+    for wanted in (True, False):
+        options = dict.fromkeys(("kernels", "graph", "corrections"), False)
+        model = BestHOMI(**options | {part: wanted}, thresholds=False, random_state=0)
+        tried = model.fit(X, Y).model_.cv_results_["params"]
+        found = {params[name] for params in tried}
+        assert found == there if wanted else len(found) == 1

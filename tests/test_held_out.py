@@ -30,9 +30,11 @@ def refitted(problem, X, Y, B):
 
 @pytest.mark.parametrize("lam", [0.01, 1.0, 50.0])
 @pytest.mark.parametrize("gamma", [0.0, 0.7])
-def test_it_equals_refits(lam, gamma):
+@pytest.mark.parametrize("penalize_bias", [True, False])
+def test_it_equals_refits(lam, gamma, penalize_bias):
     X, Y = random_rows(n=30, m=6, q=4)
-    problem = make_problem(X, Y, lam=lam, gamma=gamma)
+    hyper = {"lam": lam, "gamma": gamma, "penalize_bias": penalize_bias}
+    problem = make_problem(X, Y, **hyper)
     B = solve(problem).params.B
     found = leave_one_out(problem, X, Y, B)
     np.testing.assert_allclose(found, refitted(problem, X, Y, B), atol=1e-8)
@@ -70,13 +72,13 @@ def test_blocks_change_nothing(monkeypatch):
     np.testing.assert_allclose(leave_one_out(problem, X, Y, np.eye(4)), whole)
 
 
-def test_without_graph_it_is_that_of_ridge():
-    """RidgeCV keeps the errors of leave-one-out of its ridge, bias included."""
+@pytest.mark.parametrize("penalize_bias", [True, False])
+def test_without_graph_it_is_that_of_ridge(penalize_bias):
+    """RidgeCV keeps the errors of leave-one-out; a column of ones has a penalty."""
     X, Y = random_rows(n=40, m=5, q=3)
-    with_ones = np.column_stack([X, np.ones(40)])
-    ridge = RidgeCV([0.8], fit_intercept=False, store_cv_results=True)
-    ridge.fit(with_ones, Y)
-    problem = make_problem(X, Y, lam=0.8, gamma=0.0)
+    ridge = RidgeCV([0.8], fit_intercept=not penalize_bias, store_cv_results=True)
+    ridge.fit(np.column_stack([X, np.ones(40)]) if penalize_bias else X, Y)
+    problem = make_problem(X, Y, lam=0.8, gamma=0.0, penalize_bias=penalize_bias)
     found = leave_one_out(problem, X, Y, np.eye(3))
     np.testing.assert_allclose((found - Y) ** 2, ridge.cv_results_[:, :, 0], atol=1e-9)
 

@@ -6,44 +6,85 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.linear_model import RidgeCV
+from sklearn.linear_model import Ridge, RidgeCV
+from sklearn.model_selection import KFold
 
-from conftest import make_problem, random_rows
+from conftest import random_rows
 from homi import HOMI, HOMICV
 from homi.datasets import load
+from homi.estimators.corrections import corrected_by_folds
 from homi.estimators.goals import GOALS, goal
-from homi.linalg import Pencil
+from homi.estimators.view import linear_view, tied
 from homi.metrics import hamming_loss, ranking_loss
-from homi.solver import correct, corrected_without_own, leave_one_out, zero_params
+from homi.solver import (
+    Params,
+    Problem,
+    correct,
+    graph_path,
+    leave_one_out,
+    ridge_path,
+)
 
 SMALL = {"lams": [0.1, 1.0, 10.0], "widths": [1.0], "random_state": 0}
+EMPTY = Params(*[np.zeros(0)] * 4)
 
 
-def test_corrections_without_own_labels():
-    """Each row by a B and t that were learnt from all others."""
-    X, Y = random_rows(n=30, m=6, q=4)
-    problem = make_problem(X, Y)
-    P = leave_one_out(problem, X, Y, np.eye(4))
-    beta = 2.0
-    size = np.sum((P - P.mean(axis=0)) ** 2)
-    found = corrected_without_own(P, Y, beta)
-    for i in range(30):
-        others = np.arange(30) != i
-        rest = P[others]
-        # The penalty keeps its size: that of all rows.
-        same = beta * np.sum((rest - rest.mean(axis=0)) ** 2) / size
-        learnt = correct(zero_params(problem), rest, Y[others], same)
-        np.testing.assert_allclose(found[i], P[i] @ learnt.B + learnt.t, atol=1e-9)
+def test_corrections_are_measured_on_rows_that_they_have_not_seen():
+    """Each fold by a model, leave-one-out scores and a B that know the others only."""
+    X, Y = random_rows(n=41, m=6, q=4)
+    params = {"lam": 0.7, "gamma": 0.0}
+    view = linear_view(X, Y, standardize=True)
+    found = dict(corrected_by_folds(view, Y, params, [0.5, 5.0], seed=3))
+    rows_of = (X - X.mean(axis=0)) / X.std(axis=0)
+    for others, rows in KFold(5, shuffle=True, random_state=3).split(Y):
+        ridge = Ridge(alpha=0.7).fit(rows_of[others], Y[others])
+        plain = ridge.predict(rows_of[rows])
+        np.testing.assert_allclose(found[0.0][rows], plain, atol=1e-9)
+        seen = np.array(
+            [
+                Ridge(alpha=0.7)
+                .fit(rows_of[others[others != i]], Y[others[others != i]])
+                .predict(rows_of[[i]])[0]
+                for i in others
+            ]
+        )
+        for beta in (0.5, 5.0):
+            learnt = correct(EMPTY, seen, Y[others], beta)
+            expected = plain @ learnt.B + learnt.t
+            np.testing.assert_allclose(found[beta][rows], expected, atol=1e-8)
 
 
+def test_corrections_hold_the_graph():
+    """With a graph, its matrix stays that of all rows."""
+    X, Y = random_rows(n=40, m=6, q=4)
+    view = tied(linear_view(X, Y, standardize=True), X, 5)
+    params = {"lam": 0.7, "gamma": 0.4}
+    found = dict(corrected_by_folds(view, Y, params, [], seed=0))
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    for others, rows in KFold(5, shuffle=True, random_state=0).split(Y):
+        mean, y = scaled[others].mean(axis=0), Y[others].mean(axis=0)
+        centred = scaled[others] - mean
+        A = centred.T @ centred + 0.7 * np.eye(6) + 0.4 * view.moments.H
+        W = np.linalg.solve(A, centred.T @ (Y[others] - y))
+        expected = (scaled[rows] - mean) @ W + y
+        np.testing.assert_allclose(found[0.0][rows], expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("gamma", [0.0, 0.3, 2.0])
-def test_one_factorisation_serves_every_gamma(gamma):
+def test_one_factorisation_serves_many_candidates(gamma, container):
     X, Y = random_rows(n=30, m=6, q=4)
-    mu, V = make_problem(X, Y, gamma=1.0).joint_pencil
-    problem = make_problem(X, Y, gamma=gamma)
-    expected = leave_one_out(problem, X, Y, np.eye(4))
-    pencil = Pencil(gamma * mu, V)
-    found = leave_one_out(problem, X, Y, np.eye(4), pencil=pencil)
+    view = tied(linear_view(container(X), Y, standardize=True), X, 4)
+    units = view.mean, view.scale
+    problem = Problem(view.moments, lam=0.6, gamma=gamma, penalize_bias=False)
+    given = {"mean": view.mean, "scale": view.scale}
+    expected = leave_one_out(problem, X, Y, np.eye(4), **given)
+    if gamma > 0:
+        path = graph_path(view.moments, view.features, 0.6, *units)
+        found = path.held_out(Y, 1.0 / (1.0 + gamma * path.values))
+    else:
+        path = ridge_path(view.moments, view.features, *units)
+        found = path.held_out(Y, 1.0 / (0.6 + path.values))
     np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
@@ -52,8 +93,7 @@ def test_it_chooses_as_ridge_does(seed):
     """With nothing but λ to choose, the choice is that of RidgeCV, exactly."""
     X, Y = random_rows(seed, n=40, m=15, q=3)
     alphas = np.logspace(-3, 3, 13)
-    ridge = RidgeCV(alphas, fit_intercept=False)
-    ridge.fit(np.column_stack([X, np.ones(40)]), Y)
+    ridge = RidgeCV(alphas).fit(X, Y)
     model = HOMICV(
         "neg_mean_squared_error",
         lams=alphas,
@@ -65,21 +105,137 @@ def test_it_chooses_as_ridge_does(seed):
     assert model.best_params_["lam"] == ridge.alpha_
     assert model.best_score_ == pytest.approx(ridge.best_score_)
     assert len(model.cv_results_["score"]) == 13
+    np.testing.assert_allclose(
+        model.decision_function(X) + 0.5, ridge.predict(X), atol=1e-8
+    )
 
 
 def test_the_best_is_refitted():
     X, Y = random_rows(n=60, m=6, q=4)
-    model = HOMICV(**SMALL).fit(X, Y)
+    model = HOMICV(betas=[], **SMALL).fit(X, Y)
     scores = model.cv_results_["score"]
     assert model.best_score_ == max(scores)
     best = model.cv_results_["params"][int(np.argmax(scores))]
     assert model.best_params_ == best
     seed = model.best_estimator_.random_state
-    again = HOMI(**best, random_state=seed).fit(X, Y)
+    again = HOMI(**best, penalize_bias=False, random_state=seed).fit(X, Y)
     np.testing.assert_allclose(again.decision_function(X), model.decision_function(X))
     assert isinstance(model.best_estimator_, HOMI)
-    # Two views by three λ, graphs around the best, corrections of the best.
-    assert len(scores) in (6 + 10 + 5, 6 + 15 + 5)
+
+
+def test_every_part_is_tried():
+    X, Y = random_rows(n=60, m=6, q=4)
+    model = HOMICV(lams=[0.1, 1.0, 10.0], random_state=0).fit(X, Y)
+    tried = model.cv_results_["params"]
+    for name, values in {
+        "standardize": {True, False},
+        "kernel": {None, "rbf", "laplacian"},
+        "lam": {0.1, 1.0, 10.0},
+        "correlation": {"identity", "held-out"},
+        "gamma": {0.0, 0.01, 0.03, 0.1, 0.3, 1.0},
+    }.items():
+        assert {params.get(name) for params in tried} == values
+    assert set(model.cv_results_["held_out"]) == {"one row", "a fold"}
+    by_folds = [how == "a fold" for how in model.cv_results_["held_out"]]
+    assert sum(by_folds) == 6
+    # Four features without a width, at least one more width of each kernel.
+    assert len(tried) >= 3 * 8 + 10 + 6
+
+
+def test_widths_are_walked_while_they_help():
+    """On labels that change often, a narrow kernel is best."""
+    X = np.random.default_rng(0).uniform(size=(120, 1))
+    Y = np.column_stack([np.sin(40 * X) > 0, np.sin(40 * X) < 0.5])
+    model = HOMICV(
+        kernels=["rbf"], gammas=[], betas=[], standardize=True, random_state=0
+    ).fit(X, Y.astype(int))
+    widths = {
+        params["kernel_params"]["gamma"]
+        for params in model.cv_results_["params"]
+        if params["kernel"] == "rbf"
+    }
+    chosen = model.best_params_["kernel_params"]["gamma"]
+    assert chosen == max(widths)
+    assert len(widths) >= 4
+
+
+def test_neighbours_are_tried_if_the_graph_helps():
+    X, Y = random_rows(n=60, m=6, q=4)
+    options = {"widths": [], "betas": [], "standardize": True, "n_neighbors": [3, 9]}
+    model = HOMICV(lams=[0.001], gammas=[0.5], **options).fit(X, Y)
+    tried = [params.get("n_neighbors") for params in model.cv_results_["params"]]
+    helped = model.cv_results_["score"][1] > model.cv_results_["score"][0]
+    assert tried == ([None, 9, 3] if helped else [None, 9])
+    one = HOMICV(lams=[0.001], gammas=[0.5], **options | {"n_neighbors": 4}).fit(X, Y)
+    assert one.cv_results_["params"][1]["n_neighbors"] == 4
+
+
+def test_penalties_follow_the_units_of_raw_features():
+    X, Y = random_rows(n=60, m=6, q=4)
+    options = {"widths": [], "gammas": [], "betas": [], "standardize": False}
+    one = HOMICV(**options).fit(X, Y)
+    other = HOMICV(**options).fit(1000 * X, Y)
+    assert other.best_params_["lam"] == pytest.approx(1e6 * one.best_params_["lam"])
+    assert other.best_score_ == pytest.approx(one.best_score_)
+
+
+def test_scores_of_rows_left_out():
+    X, Y = random_rows(n=40, m=6, q=3)
+    options = {"widths": [], "gammas": [], "betas": [], "standardize": False}
+    model = HOMICV(lams=[1.0], **options)
+    scores = model.fit_held_out(X, Y)
+    for i in (0, 17, 39):
+        others = np.arange(40) != i
+        without = clone(model).fit(X[others], Y[others])
+        expected = without.decision_function(X[[i]])[0]
+        np.testing.assert_allclose(scores[i], expected, atol=1e-9)
+
+
+def test_threads_change_nothing():
+    X, Y = random_rows(n=60, m=6, q=4)
+    one = HOMICV(**SMALL).fit(X, Y)
+    two = HOMICV(n_jobs=2, **SMALL).fit(X, Y)
+    assert one.cv_results_["params"] == two.cv_results_["params"]
+    np.testing.assert_allclose(one.cv_results_["score"], two.cv_results_["score"])
+
+
+def test_callbacks_hear_of_every_group():
+    class Heard:
+        def __init__(self):
+            self.best = []
+
+        def setup(self, estimator, context):
+            pass
+
+        def teardown(self, estimator, context):
+            pass
+
+        def on_fit_task_begin(self, estimator, context):
+            pass
+
+        def on_fit_task_end(self, estimator, context, *, metadata):
+            if context.task_name == "candidates":
+                self.best.append(metadata["best_score"])
+
+    heard = Heard()
+    X, Y = random_rows(n=60, m=6, q=4)
+    model = HOMICV(betas=[], **SMALL)
+    model.set_callbacks(heard).fit(X, Y)
+    assert len(heard.best) > 3
+    assert heard.best == sorted(heard.best)
+    assert heard.best[-1] == model.best_score_
+
+
+def test_labels_of_other_rows_are_never_seen():
+    """What is chosen and learnt depends on the rows of fit alone."""
+    X, Y = random_rows(n=90, m=6, q=4)
+    permuted = Y.copy()
+    permuted[60:] = permuted[60:][np.random.default_rng(0).permutation(30)]
+    fits = [HOMICV(**SMALL).fit(X[:60], labels[:60]) for labels in (Y, permuted)]
+    assert fits[0].cv_results_ == fits[1].cv_results_
+    for model in fits:
+        found = model.decision_function(X[60:])
+        np.testing.assert_array_equal(found, fits[0].decision_function(X[60:]))
 
 
 def test_seeds_and_containers():
@@ -125,6 +281,8 @@ def test_a_budget_is_kept():
         ({"widths": [np.inf]}, "widths must be positive"),
         ({"gammas": [-1.0]}, "gammas must be positive"),
         ({"scoring": "accuracy_of_all"}, "scoring"),
+        ({"kernels": ["cosine"]}, "kernels must be a list of some of rbf, laplacian"),
+        ({"n_neighbors": [0]}, "n_neighbors must be positive"),
     ],
 )
 def test_mistakes(options, message):

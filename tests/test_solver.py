@@ -41,9 +41,10 @@ BLOCKS = {
 }
 
 
-@pytest.fixture
-def problem():
-    return make_problem(*random_rows(), lam=0.7, beta=1.5, gamma=0.9)
+@pytest.fixture(params=[True, False], ids=["paper", "free-bias"])
+def problem(request):
+    hyper = {"lam": 0.7, "beta": 1.5, "gamma": 0.9}
+    return make_problem(*random_rows(), **hyper, penalize_bias=request.param)
 
 
 @pytest.fixture
@@ -94,6 +95,8 @@ def test_the_objective_from_moments_is_that_of_the_rows(params, problem):
     X, Y = random_rows()
     given = literal(X, Y, lam=0.7, beta=1.5, gamma=0.9)
     slow = reference.objective(given, as_learnt(params))
+    if not problem.penalize_bias:
+        slow -= 0.7 * (np.sum(params.z**2) + np.sum(params.t**2))
     assert total(objective(problem, params)) == pytest.approx(slow, rel=1e-12)
 
 
@@ -183,11 +186,15 @@ def test_the_objective_never_rises(seed, shape, lam, beta, gamma, solver, standa
         assert value == pytest.approx(recomputed[name], rel=1e-7, abs=1e-7 * values[0])
 
 
+@pytest.mark.parametrize("penalize_bias", [True, False])
 @pytest.mark.parametrize("standardize", [True, False])
 @pytest.mark.parametrize("seed", range(3))
-def test_all_sweeps_reach_one_objective_and_one_decision(seed, standardize):
+def test_all_sweeps_reach_one_objective_and_one_decision(
+    seed, standardize, penalize_bias
+):
     X, Y = random_rows(seed, n=60)
-    problem = make_problem(X, Y, standardize=standardize)
+    hyper = {"standardize": standardize, "penalize_bias": penalize_bias}
+    problem = make_problem(X, Y, **hyper)
     results = {}
     for name, options in SOLVERS.items():
         solution = solve(problem, max_iter=20_000, tol=1e-14, **options)
@@ -237,9 +244,10 @@ def test_the_reduced_gradient_is_that_of_finite_differences(shape):
     assert sum(point.terms.values()) == pytest.approx(point.value, rel=1e-12)
 
 
+@pytest.mark.parametrize("penalize_bias", [True, False])
 @pytest.mark.parametrize("shape", [(40, 5, 9), (40, 9, 5)])
-def test_a_reduced_point_is_an_exact_label_step(shape):
-    problem = make_problem(*random_rows(2, *shape))
+def test_a_reduced_point_is_an_exact_label_step(shape, penalize_bias):
+    problem = make_problem(*random_rows(2, *shape), penalize_bias=penalize_bias)
     reduced = ReducedProblem(problem)
     start = random_params(problem, np.random.RandomState(3))
     params = reduced.params(reduced.evaluate(reduced.start(start.B)))

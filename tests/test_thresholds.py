@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from conftest import random_rows
-from homi import HOMI
+from homi import HOMI, HOMICV
 from homi.datasets import load
 from homi.estimators import BinaryRelevance, MLkNN
 from homi.metrics import METRICS, scorers
@@ -312,6 +312,40 @@ def test_thresholds_do_not_change_metrics_of_rankings(rows):
     plain = clone(inner).fit(X, Y)
     for scorer in scorers(names).values():
         assert scorer(model, X, Y) == scorer(plain, X, Y)
+
+
+@pytest.mark.parametrize("objective", ["hamming", "macro_f1"])
+def test_auto_is_the_strategy_that_does_best_on_unseen_rows(objective, rows):
+    X, Y = rows
+    found = TunedThresholds(
+        HOMI(), objective=objective, strategy="auto", random_state=0
+    ).fit(X, Y)
+    unseen = {}
+    for strategy in ("global", "per_label"):
+        options = {"objective": objective, "strategy": strategy, "random_state": 0}
+        other = TunedThresholds(HOMI(), **options).fit(X, Y)
+        unseen[strategy] = other.held_out_score_["unseen"]
+    unseen["zero"] = found.held_out_score_["before"]
+    best = min if objective == "hamming" else max
+    assert found.held_out_score_["unseen"] == best(unseen.values())
+    assert unseen[found.strategy_] == best(unseen.values())
+    assert found.thresholds_.shape == (Y.shape[1],)
+
+
+def test_a_classifier_with_held_out_scores_is_fitted_once(rows):
+    X, Y = rows
+    inner = HOMICV(lams=[1.0, 10.0], widths=[], random_state=0)
+    found = TunedThresholds(inner, cv="own", strategy="global").fit(X, Y)
+    scores = clone(inner).fit_held_out(X, Y)
+    t = found.thresholds_[0]
+    errors = [np.mean((scores > other) != Y) for other in [t, 0.0, t - 0.02, t + 0.02]]
+    assert errors[0] == min(errors)
+    assert found.held_out_score_["before"] == pytest.approx(errors[1])
+    np.testing.assert_array_equal(
+        found.ranking_scores(X), clone(inner).fit(X, Y).decision_function(X)
+    )
+    with pytest.raises(TypeError, match="HOMI has no method fit_held_out"):
+        TunedThresholds(HOMI(), cv="own").fit(X, Y)
 
 
 def test_rows_pass_through_a_whole_pipeline(rows):

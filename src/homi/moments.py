@@ -130,10 +130,14 @@ class Moments:
 
     def standardized(self) -> Moments:
         """Moments of the rows with every feature at mean 0 and variance 1."""
-        by = 1.0 / self.scale()
+        return self.in_units(self.x_mean, self.scale())
+
+    def in_units(self, mean: Array, scale: Array) -> Moments:
+        """Moments of the rows ``(x - mean) / scale``."""
+        by = 1.0 / scale
         return replace(
             self,
-            x_mean=np.zeros_like(self.x_mean),
+            x_mean=by * (self.x_mean - mean),
             Sxx=_scale(self.Sxx.copy(), by),
             Sxy=by[:, None] * self.Sxy,
             H=None if self.H is None else _scale(self.H.copy(), by),

@@ -82,6 +82,10 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
     standardize : bool, default=True
         Whether every feature is brought to mean 0 and variance 1, for the graph and
         the penalty. Sparse rows stay sparse. The paper is silent on it.
+    penalize_bias : bool, default=True
+        Whether λ also holds the biases z and t near 0, as in the paper. With few rows
+        and a large λ that pulls the scores of every label down; False leaves them
+        free, as in ridge regression.
     sweep : {"joint", "paper"}, default="joint"
         ``"joint"`` solves (W, z) and (B, t) as two blocks, accelerated;
         ``"paper"`` sweeps the four blocks of the paper's Algorithm 1.
@@ -162,6 +166,7 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "kernel_params": [dict, None],
         "standardize": ["boolean"],
+        "penalize_bias": ["boolean"],
         "sweep": [StrOptions({"joint", "paper"})],
         "init": [StrOptions({"zeros", "random"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -182,6 +187,7 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         n_components=1000,
         kernel_params=None,
         standardize=True,
+        penalize_bias=True,
         sweep="joint",
         init="zeros",
         max_iter=100,
@@ -198,6 +204,7 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         self.n_components = n_components
         self.kernel_params = kernel_params
         self.standardize = standardize
+        self.penalize_bias = penalize_bias
         self.sweep = sweep
         self.init = init
         self.max_iter = max_iter
@@ -227,7 +234,9 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         sweeps.call_on_fit_task_begin(estimator=self, X=X, y=y)
         view = self._view(X, target.indicator)
         self._kernel_map = view.kernel_map
-        problem = Problem(view.moments, self.lam, self.beta, self.gamma)
+        problem = Problem(
+            view.moments, self.lam, self.beta, self.gamma, self.penalize_bias
+        )
         hooks = _SweepHooks(self, sweeps, X, y, view.mean, view.scale)
         if self.correlation == "labels":
             solution = self._solve(problem, hooks.hook)

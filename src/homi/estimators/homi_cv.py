@@ -3,47 +3,53 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 
 from homi.estimators._compat import Interval, StrOptions, fit_context
 from homi.estimators.base import MultiLabelClassifier
 from homi.estimators.goals import GOALS, Array, goal
 from homi.estimators.homi import HOMI
-from homi.estimators.kernel_map import KernelMap
-from homi.estimators.search import Grid, Named, Search
-from homi.estimators.view import kernel_view, linear_view
+from homi.estimators.kernel_map import KERNELS, KernelMap
+from homi.estimators.search import Look, Search, Space, Trial
+from homi.estimators.view import View, kernel_view, linear_view
 
 #: Penalties tried by default: from nearly none to more than rows of most data sets.
 _LAMS = tuple(float(x) for x in np.logspace(-3, 4, 15))
 #: Weights of the graph, 0 (no graph) always among them.
 _GAMMAS = (0.01, 0.03, 0.1, 0.3, 1.0)
 #: How far corrections of scores by each other are trusted; none always among them.
-_BETAS = (1e-3, 1e-2, 0.1, 1.0, 10.0)
+_BETAS = (1e-2, 0.1, 1.0, 10.0, 100.0)
+#: Kernels whose width matters.
+_KERNELS = ("rbf", "laplacian")
 #: Widths of the kernel, as multiples of that by the median distance.
-_WIDTHS = (0.5, 1.0, 2.0)
+_WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+#: Rows that each row is tied to; the others are tried if the first, 10, helps.
+_NEIGHBORS = (5, 10, 20)
 
 
-class HOMICV(MultiLabelClassifier):
-    r"""HOMI whose hyper-parameters are chosen by leave-one-out scores.
+class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
+    r"""HOMI whose hyper-parameters are chosen by scores of rows that were held out.
 
     Every row is scored by the model of all other rows. With the graph held, the score
     of row i and a label has a closed form,
 
     .. math:: \hat f_{-i} = \frac{f_i - h_{ii}\, y_i}{1 - h_{ii}}, \qquad
-              h_{ii} = \tilde x_i^T (\tilde X^T \tilde X + \lambda I + \gamma
-              \tilde X^T L \tilde X)^{-1} \tilde x_i
+              h_{ii} = \frac1n + \tilde x_i^T (\tilde X^T \tilde X + \lambda I
+              + \gamma X^T L X)^{-1} \tilde x_i
 
-    with a 1 appended to each row, so that no model is fitted twice. The choice is made
-    in turns: features (linear, or Nyström features of a Gaussian kernel of some
-    width) and λ without a graph, then γ and λ around the best, then whether and how
-    far scores correct each other (``correlation="held-out"`` of :class:`HOMI`). Ridge
-    regression is among the candidates.
+    with :math:`\tilde x` the rows less their mean, so that no model is fitted twice.
+    The choice is made in turns: features (standardised or not; as they are, or
+    Nyström features of a kernel) and λ without a graph; the width of each kernel; the
+    graph, with γ, its number of neighbours and λ around the best; then whether and
+    how far scores correct each other (``correlation="held-out"`` of :class:`HOMI`),
+    by five folds. Biases have no penalty, so that ridge regression is among the
+    candidates, chosen as by scikit-learn's ``RidgeCV``.
 
     Parameters
     ----------
@@ -53,25 +59,35 @@ class HOMICV(MultiLabelClassifier):
         (losses are made small), or a function of Y and scores. A score above one half
         predicts a label.
     lams : array-like of float in (0, inf), default=None
-        λ to try; None for 15 values from 0.001 to 10,000.
+        λ to try; None for 15 values from 0.001 to 10,000, times the mean variance of
+        the features where these are neither standardised nor those of a kernel.
     gammas : array-like of float in [0, inf), default=None
-        γ to try beside 0, which is no graph; None for five from 0.01 to 1.
+        γ to try beside 0, which is no graph; None for five from 0.01 to 1. Empty for
+        no graph.
     betas : array-like of float in (0, inf), default=None
-        β to try beside no correction; None for five from 0.001 to 10.
+        β to try beside no correction; None for five from 0.01 to 100. Empty for
+        none.
+    kernels : sequence of {"rbf", "laplacian"}, default=("rbf", "laplacian")
+        Kernels to try beside the features as they are.
     widths : array-like of float in (0, inf), default=None
-        Widths of the kernel to try, as factors of the ``gamma`` that
-        :class:`HOMI` takes by default; None for 0.5, 1 and 2. Empty for no kernel.
-    n_neighbors : int in [1, inf), default=10
-        How many rows each row is tied to by the graph.
+        Widths of a kernel to try, as factors of the ``gamma`` that :class:`HOMI` takes
+        by default; None for six from 1/4 to 8, walked from 1 as long as the score
+        rises. Empty for no kernel.
+    n_neighbors : int, or array-like of int in [1, inf), default=(5, 10, 20)
+        How many rows each row is tied to by the graph. If there are several, the one
+        nearest to 10 is tried first, and the others if that graph helps.
     n_components : int in [1, inf), default=1000
         Most Nyström features.
-    standardize : bool, default=True
-        Whether every feature is brought to mean 0 and variance 1.
+    standardize : bool or "auto", default="auto"
+        Whether every feature is brought to mean 0 and variance 1; "auto" tries both.
     time_budget : float in (0, inf) or None, default=None
         Seconds after which nothing more is tried; what was found so far is taken. At
         least one candidate is always tried.
+    n_jobs : int or None, default=None
+        Threads that try features at a time; None is one, -1 as many as processors.
+        Each holds features of its own in memory.
     random_state : int, RandomState instance or None, default=None
-        Seed of the landmarks of kernels.
+        Seed of the landmarks of kernels and of the folds.
 
     Attributes
     ----------
@@ -80,18 +96,22 @@ class HOMICV(MultiLabelClassifier):
     best_params_ : dict
         Its hyper-parameters that were chosen.
     best_score_ : float
-        The goal that the chosen candidate reached on leave-one-out scores.
+        The goal that it reached on rows held out.
     cv_results_ : dict of list
-        One entry for each candidate that was tried, in order: ``"params"`` and
-        ``"score"``.
+        One entry for each candidate that was tried, in order: ``"params"``,
+        ``"score"``, and ``"held_out"``: "one row", or "a fold" for corrections and
+        the candidate that they are compared with.
     classes_, label_names_, n_features_in_, feature_names_in_
         As of :class:`HOMI`.
 
     Notes
     -----
-    The graph is held while a row is left out, and so is B while its scores are
-    corrected. Each λ costs one factorisation of the features' Gram matrix and one
-    product with the rows, each γ another product.
+    The graph is held while a row is left out. One eigenvalue problem of the features'
+    Gram matrix serves all λ, and one for each λ all γ; a candidate more costs a product
+    of the rows with the weights. The rows are kept in memory as dense coordinates.
+
+    Progress is shown by scikit-learn's callbacks:
+    ``HOMICV().set_callbacks(sklearn.callback.ProgressBar())``.
 
     References
     ----------
@@ -115,11 +135,13 @@ class HOMICV(MultiLabelClassifier):
         "lams": ["array-like", None],
         "gammas": ["array-like", None],
         "betas": ["array-like", None],
+        "kernels": ["array-like"],
         "widths": ["array-like", None],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left"), "array-like"],
         "n_components": [Interval(Integral, 1, None, closed="left")],
-        "standardize": ["boolean"],
+        "standardize": ["boolean", StrOptions({"auto"})],
         "time_budget": [Interval(Real, 0, None, closed="neither"), None],
+        "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
 
@@ -130,25 +152,28 @@ class HOMICV(MultiLabelClassifier):
         lams=None,
         gammas=None,
         betas=None,
+        kernels=_KERNELS,
         widths=None,
-        n_neighbors=10,
+        n_neighbors=_NEIGHBORS,
         n_components=1000,
-        standardize=True,
+        standardize="auto",
         time_budget=None,
+        n_jobs=None,
         random_state=None,
     ):
         self.scoring = scoring
         self.lams = lams
         self.gammas = gammas
         self.betas = betas
+        self.kernels = kernels
         self.widths = widths
         self.n_neighbors = n_neighbors
         self.n_components = n_components
         self.standardize = standardize
         self.time_budget = time_budget
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
-    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
         """Choose hyper-parameters by held-out scores, then fit to all rows.
 
@@ -164,46 +189,124 @@ class HOMICV(MultiLabelClassifier):
         self : object
             The fitted classifier.
         """
+        self.fit_held_out(X, y)
+        return self
+
+    @with_callbacks
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit_held_out(self, X, y):
+        """Fit, and give what the choice was made by.
+
+        Parameters
+        ----------
+        X, y
+            As in ``fit``.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_labels)
+            What ``decision_function`` would give for each row if the chosen model had
+            been fitted without it: to all other rows, or to other folds where scores
+            correct each other.
+        """
         rows, target = self._check_fit_input(X, y)
         Y = target.indicator
         Y = np.asarray(Y.toarray() if sparse.issparse(Y) else Y, dtype=np.float64)
+        space = self._space()
+        groups = self._init_callback_context(max_subtasks=None)
+        groups.call_on_fit_task_begin(estimator=self, X=X, y=y)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        search = Search(Y, goal(self.scoring), self._deadline())
-        search.run(rows, self._views(rows, Y, seed), self.n_neighbors, self._grid())
-        params, scores = zip(*search.tried, strict=True)
-        self.cv_results_ = {"params": list(params), "score": list(scores)}
-        self.best_params_, self.best_score_ = search.best
+        search = Search(
+            rows,
+            Y,
+            lambda look: self._see(look, rows, Y, seed),
+            goal(self.scoring),
+            deadline=self._deadline(),
+            n_jobs=self.n_jobs,
+            seed=seed,
+            after=self._tell(groups, X, y),
+        )
+        search.run(space)
+        self._store(search)
         self.best_estimator_ = HOMI(
             **self.best_params_,
-            n_neighbors=self.n_neighbors,
             n_components=self.n_components,
-            standardize=self.standardize,
+            penalize_bias=False,
             random_state=seed,
         ).fit(rows, Y)
-        return self
-
-    def _views(self, X: Any, Y: Any, seed: int) -> Iterator[Named]:
-        """Linear features first, then those of a kernel of each width."""
-        yield {"kernel": None}, linear_view(X, Y, standardize=self.standardize)
-        for factor in _checked("widths", self.widths, _WIDTHS):
-            mapped = KernelMap(
-                X,
-                "rbf",
-                self.n_components,
-                {},
-                standardize=self.standardize,
-                rng=check_random_state(seed),
-                factor=factor,
-            )
-            named = {"kernel": "rbf", "kernel_params": {"gamma": mapped.nystroem.gamma}}
-            yield named, kernel_view(X, Y, mapped)
-
-    def _grid(self) -> Grid:
-        return Grid(
-            _checked("lams", self.lams, _LAMS),
-            _checked("gammas", self.gammas, _GAMMAS),
-            _checked("betas", self.betas, _BETAS),
+        groups.call_on_fit_task_end(
+            estimator=self, X=X, y=y, reconstruction_attributes=lambda: {}
         )
+        return search.scores - 0.5
+
+    def _store(self, search: Search) -> None:
+        params, scores, held_out = zip(*search.tried, strict=True)
+        self.cv_results_ = {
+            "params": list(params),
+            "score": list(scores),
+            "held_out": list(held_out),
+        }
+        self.best_params_: dict[str, Any] = search.best.params
+        self.best_score_ = search.best.value
+
+    def _tell(self, groups: Any, X: Any, y: Any) -> Any:
+        """A callback's view of the search: each group of candidates is a step."""
+
+        def after(best: Trial) -> None:
+            group = groups.subcontext(task_name="candidates")
+            group.call_on_fit_task_begin(estimator=self, X=X, y=y)
+            group.call_on_fit_task_end(
+                estimator=self,
+                X=X,
+                y=y,
+                metadata={"best_params": best.params, "best_score": best.value},
+                reconstruction_attributes=lambda: {},
+            )
+
+        return after
+
+    def _see(
+        self, look: Look, X: Any, Y: Any, seed: int
+    ) -> tuple[View, dict[str, Any], float]:
+        named: dict[str, Any] = {"kernel": look.kernel, "standardize": look.standardize}
+        if look.kernel is None:
+            view = linear_view(X, Y, standardize=look.standardize)
+            variance = np.trace(view.moments.Sxx) / view.moments.Sxx.size**0.5
+            unit = float(variance / view.moments.n) if self.lams is None else 1.0
+            return view, named, unit or 1.0
+        mapped = KernelMap(
+            X,
+            look.kernel,
+            self.n_components,
+            {},
+            standardize=look.standardize,
+            rng=check_random_state(seed),
+            factor=look.width,
+        )
+        named |= {"kernel_params": {"gamma": mapped.nystroem.gamma}}
+        return kernel_view(X, Y, mapped), named, 1.0
+
+    def _space(self) -> Space:
+        scaled = self.standardize
+        return Space(
+            standardize=[True, False] if scaled == "auto" else [bool(scaled)],
+            kernels=self._checked_kernels(),
+            widths=_checked("widths", self.widths, _WIDTHS),
+            lams=_checked("lams", self.lams, _LAMS),
+            gammas=_checked("gammas", self.gammas, _GAMMAS),
+            n_neighbors=[int(s) for s in _checked("n_neighbors", self.n_neighbors)],
+            betas=_checked("betas", self.betas, _BETAS),
+        )
+
+    def _checked_kernels(self) -> list[str]:
+        kernels = list(self.kernels)
+        unknown = [kernel for kernel in kernels if kernel not in _KERNELS]
+        if unknown or isinstance(self.kernels, str):
+            raise ValueError(
+                f"kernels must be a list of some of {', '.join(_KERNELS)}, got "
+                f"{self.kernels!r}; HOMI itself also takes {', '.join(KERNELS)}."
+            )
+        return kernels
 
     def _deadline(self) -> float:
         budget = float("inf") if self.time_budget is None else self.time_budget
@@ -213,7 +316,9 @@ class HOMICV(MultiLabelClassifier):
         return self.best_estimator_._scores(X)
 
 
-def _checked(name: str, given: Any, default: tuple[float, ...]) -> tuple[float, ...]:
+def _checked(
+    name: str, given: Any, default: tuple[float, ...] = ()
+) -> tuple[float, ...]:
     """Positive numbers; γ = 0 is tried in any case, and need not be given."""
     if given is None:
         return default

@@ -1,7 +1,7 @@
 """Moments -> (W, z, B, t). Never sees a row."""
 
-from homi.solver.direct import correct, corrected_without_own, solve_identity
-from homi.solver.held_out import leave_one_out
+from homi.solver.direct import correct, correction, solve_identity
+from homi.solver.held_out import Path, graph_path, leave_one_out, ridge_path
 from homi.solver.nouns import (
     OnSweep,
     Params,
@@ -17,13 +17,16 @@ from homi.solver.stepwise import solve_stepwise
 __all__ = [
     "OnSweep",
     "Params",
+    "Path",
     "Problem",
     "Solution",
     "correct",
-    "corrected_without_own",
+    "correction",
+    "graph_path",
     "leave_one_out",
     "objective",
     "random_params",
+    "ridge_path",
     "solve",
     "solve_identity",
     "solve_stepwise",

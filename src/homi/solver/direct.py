@@ -27,7 +27,13 @@ def solve_identity(problem: Problem) -> Solution:
 
 
 def correct(params: Params, P: Array, Y: Array, beta: float) -> Params:
-    r"""B and t that correct held-out scores P by each other, drawn to no correction.
+    """B and t that correct held-out scores P by each other."""
+    B, t = correction(P, Y, beta)
+    return params._replace(B=B, t=t)
+
+
+def correction(P: Array, Y: Array, beta: float) -> tuple[Array, Array]:
+    r"""B and t of scores P by each other, drawn to no correction.
 
     .. math:: \min_{B, t} \beta \frac{l}{\|P_c\|^2} \|Y - PB - 1t^T\|^2 + \|B - I\|^2
 
@@ -36,26 +42,8 @@ def correct(params: Params, P: Array, Y: Array, beta: float) -> Params:
     """
     p, y = P.mean(axis=0), Y.mean(axis=0)
     Pc = P - p
-    B = np.eye(len(p)) + _correction(Pc, Y - y - Pc, beta)
-    return params._replace(B=B, t=y - p @ B)
-
-
-def corrected_without_own(P: Array, Y: Array, beta: float) -> Array:
-    """Scores P corrected as by :func:`correct`, each row without its own labels."""
-    Pc, rest = P - P.mean(axis=0), Y - P
-    fitted = Pc @ _correction(Pc, rest - rest.mean(axis=0), beta) + rest.mean(axis=0)
-    ridge = Pc.T @ Pc + _ridge(Pc, beta) * np.eye(P.shape[1])
-    leverage = np.einsum("ij,ij->i", Pc, solve_psd(ridge, Pc.T).T) + 1.0 / len(P)
-    left = np.maximum(1.0 - leverage, 1e-12)[:, None]
-    return P + rest - (rest - fitted) / left
-
-
-def _correction(Pc: Array, rest: Array, beta: float) -> Array:
-    """``B - I``: ridge regression of what is left of the labels on the scores."""
-    ridge = _ridge(Pc, beta)
-    return solve_psd(Pc.T @ Pc + ridge * np.eye(Pc.shape[1]), Pc.T @ rest)
-
-
-def _ridge(Pc: Array, beta: float) -> float:
-    """The penalty, in units of the scores' squares; any will do for constant ones."""
-    return float(np.vdot(Pc, Pc)) / (beta * Pc.shape[1]) or 1.0
+    # Any penalty will do for scores that are constant.
+    ridge = float(np.vdot(Pc, Pc)) / (beta * len(p)) or 1.0
+    B = solve_psd(Pc.T @ Pc + ridge * np.eye(len(p)), Pc.T @ (Y - y - Pc))
+    B.flat[:: len(p) + 1] += 1.0
+    return B, y - p @ B

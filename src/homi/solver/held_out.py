@@ -8,12 +8,14 @@ leaving a row out changes its score by what its own label had of it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 
-from homi.linalg import Array, Pencil
+from homi.linalg import Array, Pencil, factor_pencil, positive_eigenpairs
+from homi.moments import Moments
 from homi.solver.nouns import Problem
 
 #: Numbers in a block of rows: 16 MB.
@@ -56,13 +58,13 @@ def leave_one_out(
     mu, V = problem.joint_pencil if pencil is None else pencil
     D = 1.0 / (1.0 + np.outer(mu, np.maximum(theta, 0.0)))
     coefficients = D * (V.T @ problem.joint_C @ Q)
-    n, lam = problem.moments.n, problem.lam
-    offset = problem.moments.b @ Q / (n + lam)
+    weight_of_mean = 1.0 / (problem.moments.n + problem.bias_lam)
+    offset = weight_of_mean * problem.moments.b @ Q
     scores = np.empty((X.shape[0], len(Q)))
     for rows, P in _projected(problem, X, V, mean, scale):
         y = Y[rows] @ Q
         fitted = P @ coefficients + offset
-        leverage = (P * P) @ D + 1.0 / (n + lam)
+        leverage = (P * P) @ D + weight_of_mean
         scores[rows] = _without_own(fitted, leverage, y, offset) @ Q.T
     return scores
 
@@ -72,7 +74,7 @@ def _projected(
 ) -> Iterator[tuple[slice, Array]]:
     """``(x - a/(n+λ))ᵀV`` of blocks of rows, x in the units of the moments."""
     moments = problem.moments
-    centre = moments.n * moments.x_mean / (moments.n + problem.lam)
+    centre = moments.n * moments.x_mean / (moments.n + problem.bias_lam)
     if scale is not None:
         V = V / scale[:, None]
         centre = centre * scale
@@ -91,3 +93,61 @@ def _without_own(fitted: Array, leverage: Array, y: Array, mean: Array) -> Array
     alone = rest <= 1e-12
     rest[alone] = 1.0
     return np.where(alone, mean, (fitted - leverage * y) / rest)
+
+
+@dataclass(frozen=True)
+class Path:
+    """Rows in coordinates that serve many ridge regressions with free biases.
+
+    Along a path every candidate's Gram matrix is diagonal: ``values + λ`` without a
+    graph, ``1 + γ values`` with one and λ held. So it costs one product with the
+    rows, which are kept here, and no factorisation.
+    """
+
+    values: Array
+    V: Array
+    P: Array  # rows less their mean, times V
+    C: Array  # PᵀY
+    y_mean: Array
+
+    def held_out(self, Y: Array, inverse: Array) -> Array:
+        """Scores, each row by the model of all others; ``inverse`` of the diagonal."""
+        fitted = self.P @ (inverse[:, None] * self.C) + self.y_mean
+        leverage = np.einsum("ij,ij,j->i", self.P, self.P, inverse) + 1.0 / len(Y)
+        return _without_own(fitted, leverage[:, None], Y, self.y_mean)
+
+    def weights(self, inverse: Array) -> Array:
+        """W in the units of the moments."""
+        return self.V @ (inverse[:, None] * self.C)
+
+
+def ridge_path(
+    moments: Moments, X: Any, mean: Array | None = None, scale: Array | None = None
+) -> Path:
+    """Every λ without a graph, from one eigenvalue problem."""
+    values, V = positive_eigenpairs(moments.Sxx)
+    return _path(moments, X, Pencil(values, V), mean, scale)
+
+
+def graph_path(
+    moments: Moments,
+    X: Any,
+    lam: float,
+    mean: Array | None = None,
+    scale: Array | None = None,
+) -> Path:
+    """Every γ with the graph of the moments, for one λ."""
+    gram = moments.Sxx + lam * np.eye(len(moments.x_mean))
+    return _path(moments, X, factor_pencil(gram, moments.H), mean, scale)
+
+
+def _path(
+    moments: Moments, X: Any, pencil: Pencil, mean: Array | None, scale: Array | None
+) -> Path:
+    values, V = pencil
+    # With free biases the penalty of z has no part in it: rows less their mean.
+    free = Problem(moments, penalize_bias=False)
+    P = np.empty((X.shape[0], V.shape[1]))
+    for rows, block in _projected(free, X, V, mean, scale):
+        P[rows] = block
+    return Path(values, V, P, V.T @ moments.Sxy, moments.y_mean)

@@ -36,13 +36,19 @@ class Problem:
 
     With the biases z and t solved for, what is left of each regression is one
     with a nearly centred Gram matrix: the ``joint_`` properties. Only the
-    penalty on the bias keeps a share of the mean.
+    penalty on the bias, which the paper has, keeps a share of the mean.
     """
 
     moments: Moments
     lam: float = 1.0
     beta: float = 2.0
     gamma: float = 1.0
+    penalize_bias: bool = True
+
+    @property
+    def bias_lam(self) -> float:
+        """The ridge penalty of z and t."""
+        return self.lam if self.penalize_bias else 0.0
 
     @property
     def n_features(self) -> int:
@@ -82,12 +88,12 @@ class Problem:
     def joint_YtY(self) -> Array:
         """``YᵀY - βbbᵀ/(βn+λ)``."""
         n, y = self.moments.n, self.moments.y_mean
-        kept = n * self.lam / (self.beta * n + self.lam)
+        kept = n * self.bias_lam / (self.beta * n + self.bias_lam)
         return self.moments.Syy + kept * np.outer(y, y)
 
     @property
     def _kept(self) -> float:
-        return self.moments.n * self.lam / (self.moments.n + self.lam)
+        return self.moments.n * self.bias_lam / (self.moments.n + self.bias_lam)
 
 
 def _add_to_diagonal(A: Array, value: float) -> Array:

@@ -31,7 +31,7 @@ def _features(problem: Problem, params: Params) -> float:
     mean_residual = moments.y_mean - W.T @ moments.x_mean - z
     spread = np.trace(moments.Syy) + inner(W, moments.Sxx @ W - 2 * moments.Sxy)
     loss = max(float(spread), 0.0) + moments.n * _squares(mean_residual)
-    return loss + problem.lam * (_squares(W) + _squares(z))
+    return loss + problem.lam * _squares(W) + problem.bias_lam * _squares(z)
 
 
 def _labels(problem: Problem, params: Params) -> float:
@@ -40,7 +40,7 @@ def _labels(problem: Problem, params: Params) -> float:
     mean_residual = E.T @ moments.y_mean - t
     spread = max(inner(E, moments.Syy @ E), 0.0)
     loss = problem.beta * (spread + moments.n * _squares(mean_residual))
-    return loss + problem.lam * (_squares(B) + _squares(t))
+    return loss + problem.lam * _squares(B) + problem.bias_lam * _squares(t)
 
 
 def _graph(problem: Problem, params: Params) -> float:

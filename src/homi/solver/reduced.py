@@ -69,7 +69,7 @@ class ReducedProblem:
         self._shrink = self._tau / self._rho
         self._root_rho = 1.0 / np.sqrt(self._rho)
         self._R = self._V.T @ problem.joint_C @ U
-        kept = moments.n * lam / (moments.n + lam)
+        kept = moments.n * problem.bias_lam / (moments.n + problem.bias_lam)
         self._constant = float(
             np.trace(moments.Syy) + kept * inner(moments.y_mean, moments.y_mean)
         )
@@ -142,7 +142,7 @@ class ReducedProblem:
         """W, z, B and t at a point, in the coordinates of the problem."""
         moments, lam, beta = (
             self._problem.moments,
-            self._problem.lam,
+            self._problem.bias_lam,
             self._problem.beta,
         )
         n, U = moments.n, self._U

@@ -20,7 +20,7 @@ def update_W(problem: Problem, params: Params) -> Params:
 def update_z(problem: Problem, params: Params) -> Params:
     """Eq. (14): z = (b - Wᵀa) / (n + λ)."""
     moments = problem.moments
-    z = (moments.b - params.W.T @ moments.a) / (moments.n + problem.lam)
+    z = (moments.b - params.W.T @ moments.a) / (moments.n + problem.bias_lam)
     return params._replace(z=z)
 
 
@@ -35,7 +35,7 @@ def update_B(problem: Problem, params: Params) -> Params:
 def update_t(problem: Problem, params: Params) -> Params:
     """Eq. (15): t = β(b - Bᵀb) / (βn + λ)."""
     b, beta = problem.moments.b, problem.beta
-    t = beta * (b - params.B.T @ b) / (beta * problem.moments.n + problem.lam)
+    t = beta * (b - params.B.T @ b) / (beta * problem.moments.n + problem.bias_lam)
     return params._replace(t=t)
 
 

@@ -163,7 +163,12 @@ def _fit_cardinality(S: Array, Y: Labels, objective: str) -> Cardinality:
     return Cardinality(regression, best_global(surplus, Y, objective))
 
 
+def _fit_zero(S: Array, Y: Labels, objective: str) -> Thresholds:
+    return Thresholds(np.zeros(S.shape[1]))
+
+
 FITS: dict[str, Callable[[Array, Labels, str], Rule]] = {
+    "zero": _fit_zero,
     "global": _fit_global,
     "per_label": _fit_per_label,
     "cardinality": _fit_cardinality,

@@ -20,9 +20,24 @@ def fit_labels(estimator: Any, X: Any, Y: Labels) -> Any:
     That is how most classifiers take one. If it is constant, they would refuse it,
     and those of homi would in one dimension: then it stays a column.
     """
+    return clone(estimator).fit(X, _given(Y))
+
+
+def fit_held_out(estimator: Any, X: Any, Y: Labels) -> tuple[Any, Array]:
+    """A fitted clone, and the scores it gives itself to rows that it held out."""
+    if not hasattr(estimator, "fit_held_out"):
+        raise TypeError(
+            f"{type(estimator).__name__} has no method fit_held_out, which cv='own' "
+            "needs; pass a number of folds as cv."
+        )
+    fitted = clone(estimator)
+    scores = fitted.fit_held_out(X, _given(Y))
+    return fitted, _checked(scores, Y.shape[1], estimator, "fit_held_out")
+
+
+def _given(Y: Labels) -> NDArray[Any]:
     y = Y.astype(int)
-    alone = y.shape[1] == 1 and np.ptp(y) > 0
-    return clone(estimator).fit(X, y.ravel() if alone else y)
+    return y.ravel() if y.shape[1] == 1 and np.ptp(y) > 0 else y
 
 
 def label_scores(estimator: Any, X: Any, n_labels: int) -> Array:

@@ -22,17 +22,20 @@ from homi.thresholds.reliability import expected_calibration_error
 from homi.thresholds.rules import (
     FITS,
     Cardinality,
-    SeenLabels,
     Thresholds,
     TopLabels,
     fit_rule,
 )
 from homi.thresholds.scores import (
+    fit_held_out,
     fit_labels,
     held_out_responses,
     label_probabilities,
     label_scores,
 )
+
+#: What "auto" chooses from; of equally good ones the first.
+AUTO = ("zero", "global", "per_label")
 
 #: κ where none is given.
 SHRINKAGE = {"sigmoid": 3.0, "isotonic": 30.0}
@@ -63,14 +66,19 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):
     objective : {"hamming", "micro_f1", "macro_f1", "example_f1", "subset_accuracy"}, \
             default="hamming"
         What to do best: least Hamming loss, or the largest of the others.
-    strategy : {"global", "per_label", "cardinality", "top_k"}, default="per_label"
+    strategy : {"global", "per_label", "cardinality", "top_k", "auto"}, \
+            default="per_label"
         ``"global"``: all labels share a threshold. ``"per_label"``: each label has
         its own. ``"top_k"``: every row has the k labels of highest score.
         ``"cardinality"``: a ridge regression on the sorted scores of a row says how
-        many labels it has, and is rounded as suits the objective.
-    cv : int, splitter or iterable, default=5
+        many labels it has, and is rounded as suits the objective. ``"auto"``: of a
+        threshold of 0, a global one and one for each label that which does best on
+        rows that it was not chosen by.
+    cv : int, splitter, iterable or "own", default=5
         Folds of the rows: a number of shuffled ones, or what scikit-learn takes for
-        ``cv``. Every row must be held out once.
+        ``cv``. Every row must be held out once. ``"own"`` is for classifiers that
+        have such scores themselves, by ``fit_held_out``, as :class:`homi.HOMICV`: then
+        it is fitted once.
     calibration : {"sigmoid", "isotonic"} or None, default="sigmoid"
         How probabilities follow from scores. None leaves those of the classifier.
     shrinkage : float in [0, inf] or None, default=None
@@ -87,8 +95,10 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):
     estimator_ : classifier
         Fitted to all rows.
     thresholds_ : ndarray of shape (n_labels,)
-        For ``"global"`` and ``"per_label"``. A label is predicted where its score
-        exceeds this: with infinity never, with minus infinity always.
+        For ``"global"``, ``"per_label"`` and ``"auto"``. A label is predicted where its
+        score exceeds this: with infinity never, with minus infinity always.
+    strategy_ : str
+        The strategy; with ``"auto"`` the one chosen: "zero", "global" or "per_label".
     top_k_ : int
         For ``"top_k"``: the number of labels.
     cardinality_ : Pipeline
@@ -161,8 +171,8 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):
     _parameter_constraints = {
         "estimator": [object],
         "objective": [StrOptions(set(OBJECTIVES))],
-        "strategy": [StrOptions(set(FITS))],
-        "cv": ["cv_object"],
+        "strategy": [StrOptions(set(FITS) - {"zero"} | {"auto"})],
+        "cv": ["cv_object", StrOptions({"own"})],
         "calibration": [StrOptions({"sigmoid", "isotonic"}), None],
         "shrinkage": [Interval(Real, 0, None, closed="both"), None],
         "n_jobs": [Integral, None],
@@ -210,11 +220,15 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):
         Y = self._check_labels(X, y)
         rng = check_random_state(self.random_state)
         inner = _folds(5, len(Y), rng)
-        cv = _folds(self.cv, len(Y), rng)
-        S, own, P = held_out_responses(self.estimator, X, Y, cv, self.n_jobs)
+        if self.cv == "own":
+            self.estimator_, S = fit_held_out(self.estimator, X, Y)
+            own, P = S > 0, np.full_like(S, np.nan)
+        else:
+            cv = _folds(self.cv, len(Y), rng)
+            S, own, P = held_out_responses(self.estimator, X, Y, cv, self.n_jobs)
+            self.estimator_ = fit_labels(self.estimator, X, Y)
         self._tune(S, Y, own, inner)
         self._calibrate(S, Y, P, inner)
-        self.estimator_ = fit_labels(self.estimator, X, Y)
         return self
 
     def _check_labels(self, X: Any, y: Any) -> Labels:
@@ -239,12 +253,20 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):
 
     def _tune(self, S: Array, Y: Labels, own: Labels, folds: KFold) -> None:
         """Choose the rule, and measure it: by its own scores, then fold by fold."""
-        self._rule = self._fit_rule(S, Y)
-        unseen = np.empty_like(Y)
-        for rest, rows in folds.split(S):
-            unseen[rows] = self._fit_rule(S[rest], Y[rest])(S[rows]) > 0
         metric = OBJECTIVES[self.objective].metric
-        predictions = {"before": own, "after": self._rule(S) > 0, "unseen": unseen}
+        auto = self.strategy == "auto"
+        unseen = {
+            strategy: self._unseen(S, Y, strategy, folds)
+            for strategy in (AUTO if auto else [self.strategy])
+        }
+        sign = 1 if metric.greater_is_better else -1
+        self.strategy_ = max(unseen, key=lambda name: sign * metric(Y, unseen[name]))
+        self._rule = fit_rule(S, Y, self.objective, self.strategy_)
+        predictions = {
+            "before": own,
+            "after": self._rule(S) > 0,
+            "unseen": unseen[self.strategy_],
+        }
         self.held_out_score_ = {k: metric(Y, p) for k, p in predictions.items()}
         self._show_rule(Y.shape[1])
 
@@ -259,8 +281,13 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):
         elif isinstance(rule, Cardinality):
             self.cardinality_ = rule.regression
 
-    def _fit_rule(self, S: Array, Y: Labels) -> SeenLabels:
-        return fit_rule(S, Y, self.objective, self.strategy)
+    def _unseen(self, S: Array, Y: Labels, strategy: str, folds: KFold) -> Labels:
+        """Predictions for each fold by a rule that was chosen by the others."""
+        found = np.empty_like(Y)
+        for rest, rows in folds.split(S):
+            rule = fit_rule(S[rest], Y[rest], self.objective, strategy)
+            found[rows] = rule(S[rows]) > 0
+        return found
 
     def _calibrate(self, S: Array, Y: Labels, P: Array, folds: KFold) -> None:
         """Fit the maps to all held-out scores; measure them fold by fold."""
