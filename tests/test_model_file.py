@@ -68,7 +68,11 @@ MODELS = {
         for strategy in ("global", "per_label", "top_k", "cardinality")
         for calibration in ("sigmoid", "isotonic", None)
     },
-    "tuned HOMICV": (TunedThresholds(HOMICV(random_state=0, **SMALL), cv=2), X, Y),
+    "tuned HOMICV": (
+        TunedThresholds(HOMICV(random_state=0, **SMALL), cv="own", strategy="auto"),
+        X,
+        Y,
+    ),
     "tuned, a label never seen": (
         TunedThresholds(HOMI(), strategy="cardinality", random_state=0),
         X,
@@ -104,7 +108,7 @@ ATTRIBUTES = [
     *("label_correlation_", "history_", "n_iter_", "classes_", "label_names_"),
     *("n_features_in_", "feature_names_in_", "best_params_", "best_score_"),
     *("cv_results_", "thresholds_", "top_k_", "held_out_score_"),
-    "calibration_error_",
+    *("calibration_error_", "strategy_"),
 ]
 
 

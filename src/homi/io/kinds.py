@@ -24,7 +24,7 @@ Node = dict[str, Any]
 
 #: Pipelines in pipelines; a file cannot make Python recurse without end.
 _MAX_DEPTH = 8
-_MEASURED = ("held_out_score_", "calibration_error_")
+_MEASURED = ("strategy_", "held_out_score_", "calibration_error_")
 
 
 def dump(model: Any, out: Out, *, fitted: bool = True) -> Node:

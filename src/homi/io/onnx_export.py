@@ -32,7 +32,7 @@ def export_onnx(
     ----------
     model : HOMI, HOMICV or TunedThresholds
         Fitted on a 0/1 column for each label. A TunedThresholds is around one of the
-        other two. Kernels "rbf", "polynomial" and "cosine" are exported.
+        other two. Every kernel that has a name is exported.
     path : path
         Where to. What is there is replaced once the new file is whole.
     input_type : {"double", "float"}, default="double"

@@ -21,9 +21,10 @@ class Graph:
         self._onnx = onnx
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
+        self.prefix = ""
 
     def constant(self, value: NDArray[Any]) -> str:
-        name = f"c{len(self.constants)}"
+        name = f"{self.prefix}c{len(self.constants)}"
         array = np.ascontiguousarray(value)
         self.constants.append(self._onnx.numpy_helper.from_array(array, name))
         return name
@@ -40,10 +41,30 @@ class Graph:
         return name
 
     def ops(self, kind: str, *inputs: str, count: int, **attributes: Any) -> list[str]:
-        names = [f"n{len(self.nodes)}_{j}" for j in range(count)]
+        names = [f"{self.prefix}n{len(self.nodes)}_{j}" for j in range(count)]
         make = self._onnx.helper.make_node
         self.nodes.append(make(kind, list(inputs), names, **attributes))
         return names
+
+    def each_feature(self, step: Any, start: str, *rows: str) -> str:
+        """Go through matrices row by row with ONNX's Scan; the last state.
+
+        ``step(graph, state, *rows)`` gives the next state from one row of each.
+        """
+        body = Graph()
+        names = ["state", *(f"row{j}" for j in range(len(rows)))]
+        body.prefix = f"{self.prefix}s{len(self.nodes)}_"
+        after = step(body, *names)
+        helper, double = self._onnx.helper, self._onnx.TensorProto.DOUBLE
+        value = helper.make_tensor_value_info
+        inner = helper.make_graph(
+            body.nodes,
+            "step",
+            [value(name, double, None) for name in names],
+            [value(after, double, None)],
+            body.constants,
+        )
+        return self.op("Scan", start, *rows, body=inner, num_scan_inputs=len(rows))
 
     def cast(self, name: str, dtype: type) -> str:
         to = self._onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))

@@ -24,8 +24,8 @@ def kernel_features(graph: Graph, X: str, kernel_map: KernelMap) -> str:
     nystroem = kernel_map.nystroem
     if nystroem.kernel not in _KERNELS:
         raise ModelFileError(
-            f"the kernel {nystroem.kernel!r} has no ONNX form here; fit with one of "
-            f"{', '.join(_KERNELS)}, or without a kernel, to export the model."
+            f"the kernel {str(nystroem.kernel)[:60]!r} has no ONNX form here; fit with "
+            f"one of {', '.join(_KERNELS)}, or without a kernel, to export the model."
         )
     landmarks = nystroem.components_
     C = landmarks.toarray() if sparse.issparse(landmarks) else landmarks
@@ -68,7 +68,27 @@ def _cosine(graph: Graph, X: str, C: Any, **_: float) -> str:
     return graph.op("Div", products, length)
 
 
-_KERNELS = {"rbf": _rbf, "polynomial": _polynomial, "cosine": _cosine}
+def _laplacian(graph: Graph, X: str, C: Any, *, gamma: float, **_: float) -> str:
+    """exp(-γ Σ|x - c|), summed feature by feature: rows by landmarks is enough room."""
+    rows = graph.op("Shape", X, start=0, end=1)
+    shape = graph.op("Concat", rows, graph.integers(len(C)), axis=0)
+    zero = graph.op("Expand", graph.number(0.0), shape)
+    features = graph.op("Transpose", X, perm=[1, 0])
+    sums = graph.each_feature(_add_apart, zero, features, graph.constant(C.T))
+    return graph.op("Exp", graph.op("Mul", sums, graph.number(-gamma)))
+
+
+def _add_apart(graph: Graph, sums: str, x: str, c: str) -> str:
+    column = graph.op("Unsqueeze", x, graph.integers(1))
+    return graph.op("Add", sums, graph.op("Abs", graph.op("Sub", column, c)))
+
+
+_KERNELS = {
+    "rbf": _rbf,
+    "laplacian": _laplacian,
+    "polynomial": _polynomial,
+    "cosine": _cosine,
+}
 
 
 def _row_sums(graph: Graph, values: str) -> str:

@@ -35,6 +35,7 @@ class Strategy(StrEnum):
     per_label = "per_label"
     cardinality = "cardinality"
     top_k = "top_k"
+    auto = "auto"
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,9 @@ class Recipe:
     """How to make a model of a file."""
 
     paper: bool = False
-    neighbors: int = 10
+    neighbors: int | None = None
     tune: Objective | None = None
-    strategy: Strategy = Strategy.per_label
+    strategy: Strategy = Strategy.auto
     nominal: Nominal = "onehot"
     missing: Missing = "error"
     max_words: int = 2000
@@ -52,26 +53,33 @@ class Recipe:
     seed: int = 0
 
     def estimator(self, *, is_text: bool) -> Any:
+        """Unfitted. With texts, a pipeline that takes them apart first."""
+        model = self._paper(is_text) if self.paper else self._chosen()
+        if not is_text:
+            return self._tuned(model)
+        words = TfidfVectorizer(sublinear_tf=True, max_features=self.max_words)
+        if self.paper:  # held-out folds have words and weights of their own
+            return self._tuned(Pipeline([("words", words), ("model", model)]))
+        return Pipeline([("words", words), ("model", self._tuned(model))])
+
+    def _paper(self, is_text: bool) -> HOMI:
         # TF-IDF has scales of its own: a rare word made as loud as a common one
         # would drown it.
-        scaled = {"standardize": not is_text}
-        model: Any = HOMI(n_neighbors=self.neighbors, **scaled)
-        if not self.paper:
-            model = HOMICV(
-                n_neighbors=self.neighbors,
-                time_budget=self.time_budget,
-                random_state=self.seed,
-                **scaled,
-            )
-        if is_text:
-            words = TfidfVectorizer(sublinear_tf=True, max_features=self.max_words)
-            model = Pipeline([("words", words), ("model", model)])
+        return HOMI(n_neighbors=self.neighbors or 10, standardize=not is_text)
+
+    def _chosen(self) -> HOMICV:
+        given = {} if self.neighbors is None else {"n_neighbors": self.neighbors}
+        return HOMICV(time_budget=self.time_budget, random_state=self.seed, **given)
+
+    def _tuned(self, model: Any) -> Any:
         if self.tune is None:
             return model
         return TunedThresholds(
             model,
             objective=self.tune.value,
             strategy=self.strategy.value,
+            # HOMICV has held-out scores of its own: it is fitted once, not six times.
+            cv="own" if isinstance(model, HOMICV) else 5,
             random_state=self.seed,
         )
 

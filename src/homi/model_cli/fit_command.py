@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from sklearn.pipeline import Pipeline
 
 from homi import HOMICV
 from homi.datasets.cache import file_sha256
 from homi.io import save
-from homi.model_cli.build import Made, Recipe, Strategy, make
+from homi.model_cli.build import Made, Recipe, Strategy, last_step, make
 from homi.model_cli.guard import AsJson, Debug, Quiet, guarded, print_json, working
 from homi.model_cli.options import (
     Budget,
@@ -45,9 +44,9 @@ def fit(
     text: Text = None,
     drop: Drop = None,
     paper: Paper = False,
-    neighbors: Neighbors = 10,
+    neighbors: Neighbors = None,
     tune: Tune = None,
-    strategy: HowTuned = Strategy.per_label,
+    strategy: HowTuned = Strategy.auto,
     nominal: HowNominal = NominalName.onehot,
     missing: HowMissing = MissingName.error,
     max_words: MaxWords = 2000,
@@ -59,7 +58,7 @@ def fit(
 ) -> None:
     """Fit a model to a file, and write it as one model file.
 
-    Hyper-parameters are chosen by leave-one-out scores (HOMICV), unless --paper asks
+    Hyper-parameters are chosen by scores of held-out rows (HOMICV), unless --paper asks
     for the paper's. The model file holds no code and, but for the landmarks of a
     kernel and the words of texts, nothing of the training data.
 
@@ -106,9 +105,8 @@ def fit(
 
 
 def _facts(made: Made, given: Labelled, output: Path, seconds: float) -> dict[str, Any]:
-    model = made.model
-    inner = model.estimator_ if isinstance(model, TunedThresholds) else model
-    core = inner[-1] if isinstance(inner, Pipeline) else inner
+    tuned = last_step(made.model)
+    core = last_step(tuned.estimator_ if isinstance(tuned, TunedThresholds) else tuned)
     facts = {
         "output": str(output),
         "bytes": output.stat().st_size,
@@ -121,9 +119,9 @@ def _facts(made: Made, given: Labelled, output: Path, seconds: float) -> dict[st
     if isinstance(core, HOMICV):
         facts["chosen"] = core.best_params_
         facts["scoring"], facts["score"] = core.scoring, core.best_score_
-    if isinstance(model, TunedThresholds):
-        facts["objective"] = model.objective
-        facts["held_out_score"] = model.held_out_score_
+    if isinstance(tuned, TunedThresholds):
+        facts["objective"], facts["strategy"] = tuned.objective, tuned.strategy_
+        facts["held_out_score"] = tuned.held_out_score_
     return facts
 
 
@@ -137,12 +135,12 @@ def _told(facts: dict[str, Any]) -> str:
         chosen = ", ".join(f"{k}={_short(v)}" for k, v in facts["chosen"].items())
         name = str(facts["scoring"]).replace("_", " ")
         lines.append(f"Chosen: {chosen}.")
-        lines.append(f"Leave-one-out {name}: {facts['score']:.3f}.")
+        lines.append(f"On rows held out, {name}: {facts['score']:.3f}.")
     if "objective" in facts:
         found = facts["held_out_score"]
         lines.append(
             f"Held-out {facts['objective']}: {found['before']:.3f} before thresholds "
-            f"were tuned, {found['unseen']:.3f} with them on unseen rows."
+            f"were tuned ({facts['strategy']}), {found['unseen']:.3f} with them."
         )
     return "\n".join(lines)
 

@@ -62,7 +62,12 @@ Paper = Annotated[
     ),
 ]
 Neighbors = Annotated[
-    int, typer.Option("--neighbors", min=1, help="Rows that each row is tied to.")
+    int | None,
+    typer.Option(
+        "--neighbors",
+        min=1,
+        help="Rows that each row is tied to. Default: chosen, or 10 with --paper.",
+    ),
 ]
 Tune = Annotated[
     Objective | None,
