@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pandas as pd
@@ -369,9 +368,11 @@ def test_libsvm_files_leave_out_zeros(tmp_path):
     options = ["--paper", "-o", tmp_path / "m.homi"]
     run("fit", tmp_path / "train.svm", *options)
     # The last features, and a label, do not occur in these rows.
-    (tmp_path / "new.svm").write_text("1 1:0.5 2:1\n1 1:2\n")
-    found = as_json("evaluate", tmp_path / "m.homi", tmp_path / "new.svm")
-    assert found["rows"] == 2
+    (tmp_path / "new.svm").write_text("1 1:0.5 2:1\n1,7 1:2\n")
+    found = run("evaluate", tmp_path / "m.homi", tmp_path / "new.svm", "--json")
+    assert json.loads(found.stdout)["rows"] == 2
+    assert "1 label(s)" in found.stderr
+    assert "not measured: '7'" in found.stderr
     text = run("predict", tmp_path / "m.homi", tmp_path / "new.svm", "--scores").stdout
     model = load_model(tmp_path / "m.homi")
     rows = np.array([[0.5, 1, 0, 0, 0], [2, 0, 0, 0, 0]])
@@ -487,26 +488,25 @@ def test_what_a_failed_run_leaves(here, tmp_path):
 
 
 def test_ctrl_c_is_one_sentence(here, tmp_path):
-    rng = np.random.default_rng(0)
-    X, Y = rng.normal(size=(3000, 60)), rng.integers(0, 2, (3000, 20), dtype=np.int8)
-    names = [f"f{j}" for j in range(60)], [f"tag{j}" for j in range(20)]
-    write(Dataset(X, Y, *names), tmp_path / "large.npz")
-    command = [sys.executable, "-c", _READY, "fit", "large.npz", "-o", "model.homi"]
+    options = ["-l", "tag*", "--drop", "id", "-o", "model.homi"]
+    command = [sys.executable, "-c", _SLOW_FIT, "fit", here / "train.csv", *options]
     process = subprocess.Popen(
         command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    process.stdout.readline()
-    time.sleep(0.5)
+    assert process.stdout.readline() == "ready\n"
     os.kill(process.pid, signal.SIGINT)
-    _, stderr = process.communicate(timeout=60)
+    stdout, stderr = process.communicate(timeout=60)
     assert process.returncode == 130
+    assert stdout == ""
     assert stderr.splitlines() == ["Stopped. Nothing that was not whole is written."]
-    assert [path.name for path in tmp_path.iterdir()] == ["large.npz"]
+    assert not list(tmp_path.iterdir())
 
 
-_READY = """
-import homi.cli, homi.model_cli.fit_command as module, homi.__main__ as program
-make = module.make
-module.make = lambda *given: (print("ready", flush=True), make(*given))[1]
+#: The program itself, with a fit that says when it begins and takes its time.
+_SLOW_FIT = """
+import time
+import homi.__main__ as program
+import homi.cli, homi.model_cli.fit_command as command
+command.make = lambda *given: (print("ready", flush=True), time.sleep(60))
 program.main()
 """

@@ -249,7 +249,9 @@ def test_only_what_is_fitted_is_saved(tmp_path):
         save(HOMI(), tmp_path / "model.homi")
 
 
-def test_a_file_that_is_not_there(tmp_path):
+def test_a_file_that_is_not_there(tmp_path, plain):
+    with pytest.raises(FileNotFoundError, match="make it first"):
+        save(plain, tmp_path / "no" / "model.homi")
     with pytest.raises(FileNotFoundError):
         load_model(tmp_path / "no.homi")
     with pytest.raises(ModelFileError, match="not a file"):
@@ -280,6 +282,7 @@ def test_an_older_file_lacks_a_parameter(tmp_path, plain):
     assert load_model(tmp_path / "old.homi").correlation == "labels"
 
 
+@pytest.mark.slow
 def test_a_write_that_is_killed_leaves_what_was_there(tmp_path, plain):
     """Save over and over in another process, kill it amid, and find a whole file."""
     path = tmp_path / "model.homi"

@@ -11,10 +11,10 @@ from rich.table import Table
 
 from homi.metrics import METRICS
 from homi.model_cli.apply import load_for_rows
-from homi.model_cli.guard import AsJson, Debug, Quiet, guarded, print_json, working
+from homi.model_cli.guard import AsJson, Debug, Quiet, guarded, print_json, say, working
 from homi.model_cli.measures import all_metrics, by_label
 from homi.model_cli.options import Model, Rows, Text
-from homi.model_cli.source import open_file, read_labels
+from homi.model_cli.source import File, listed, open_file, read_labels
 
 
 def evaluate(
@@ -42,6 +42,7 @@ def evaluate(
             loaded = load_for_rows(model, text)
             opened = open_file(file)
             Y = read_labels(opened, loaded.label_names)
+            _tell_unknown(opened, loaded.label_names, quiet=quiet)
             X = loaded.rows(opened, quiet=quiet)
             scores, labels = loaded.scores(X), loaded.predictions(X)
             metrics = all_metrics(Y, scores, labels)
@@ -55,6 +56,17 @@ def evaluate(
         _print_metrics(console, metrics, len(Y))
         if not quiet:
             _print_labels(console, each, top)
+
+
+def _tell_unknown(file: File, names: list[str], *, quiet: bool) -> None:
+    """Labels of a LIBSVM or npz file that the model could never predict."""
+    stated = [] if file.stated is None else file.stated.names
+    if unknown := [name for name in stated if name not in set(names)]:
+        say(
+            f"Note: {len(unknown)} label(s) of {file.path} are unknown to the model "
+            f"and not measured: {listed(unknown)}.",
+            quiet=quiet,
+        )
 
 
 def _print_metrics(console: Console, metrics: dict[str, float], rows: int) -> None:

@@ -150,7 +150,8 @@ def read_labelled(
         chosen, table = _labels(file, labels, dropped)
         names = [file.names[j] for j in sorted(dropped)]
         dropped |= {file.position(name) for name in text}
-        rest = [j for j in range(len(file.names)) if j not in chosen | dropped]
+        taken = chosen | dropped
+        rest = [j for j in range(len(file.names)) if j not in taken]
         Y = indicators(table)
         if text:
             return Labelled(None, file.texts(text), Y, table.names, names)
@@ -193,7 +194,8 @@ def read_features(
     """The named columns in this order, and the names of others that no one knows."""
     place = {name: j for j, name in enumerate(file.names)}
     missing = [name for name in names if name not in place]
-    unknown = [n for n in file.names if n not in {*names, *labels}]
+    known = {*names, *labels}
+    unknown = [name for name in file.names if name not in known]
     try:
         if missing and file.leaves_out_zeros and file.table is not None:
             return _with_zeros(file.table, names, place), unknown
