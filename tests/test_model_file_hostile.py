@@ -14,6 +14,7 @@ from homi.thresholds import TunedThresholds
 from model_files import assert_same_responses, opened, put_together
 
 X, Y = random_rows(n=40, m=5, q=3)
+WORDS = "estimator.step0.vocabulary"
 TEXTS = [f"word{i % 3} wörd{i % 5}" for i in range(40)]
 
 
@@ -85,7 +86,10 @@ PARAMS, FITTED = ("model", "params"), ("model", "fitted")
         (FITTED, {}),
         ((*FITTED, "n_features_in_"), 10**18),
         ((*FITTED, "n_features_in_"), True),
-        ((*FITTED, "n_iter_"), {"float": "inf"}),
+        ((*FITTED, "scalars", "__class__"), "HOMI"),
+        ((*FITTED, "scalars", "predict"), 1),
+        ((*FITTED, "scalars", "n_iter_"), [1]),
+        ((*FITTED, "scalars"), ["n_iter_"]),
         ((*FITTED, "target", "kind"), "regression"),
         ((*FITTED, "target", "kind"), "binary"),
         ((*FITTED, "target", "dtype"), "O"),
@@ -96,7 +100,7 @@ PARAMS, FITTED = ("model", "params"), ("model", "fitted")
         ),
         (
             (*FITTED, "label_names_"),
-            {"array": {"dtype": "U2000000000", "shape": [3], "values": ["a"] * 3}},
+            {"array": {"dtype": "U10000000", "shape": [3], "values": ["a"] * 3}},
         ),
         (
             (*FITTED, "label_names_"),
@@ -210,15 +214,14 @@ def test_tensors(change, plain, tmp_path):
 @pytest.mark.parametrize(
     "change",
     [
-        lambda t: t.update(
-            {"estimator.step0.vocabulary.ends": np.arange(8)[::-1].copy()}
-        ),
-        lambda t: t.update({"estimator.step0.vocabulary.ends": np.full(8, 2**60)}),
+        lambda t: t.update({f"{WORDS}.ends": np.arange(8)[::-1].copy()}),
+        lambda t: t.update({f"{WORDS}.ends": np.full(8, 2**60)}),
+        lambda t: t.update({f"{WORDS}.ends": t[f"{WORDS}.ends"] - [*[0] * 7, 1]}),
         lambda t: t.update({"estimator.step0.idf": np.full(8, np.nan)}),
         lambda t: t.update(
             {
-                "estimator.step0.vocabulary": np.full(8, 65, np.uint8),
-                "estimator.step0.vocabulary.ends": np.arange(1, 9),
+                WORDS: np.full(8, 65, np.uint8),
+                f"{WORDS}.ends": np.arange(1, 9),
             }
         ),
         lambda t: t.update({"maps.own.x": t["maps.own.x"][::-1].copy()}),

@@ -45,6 +45,10 @@ def _main(
     """Multi-label classification that learns how labels depend on each other."""
 
 
+for _command in COMMANDS:
+    app.command()(_command)
+
+
 @app.command()
 def demo(
     output: Annotated[
@@ -109,11 +113,6 @@ def _print(console: Console, result: demonstration.Demo, folds: int) -> None:
     for up, down in zip(positive, negative, strict=False):
         pairs.add_row(*_cells(up), *_cells(down))
     console.print(pairs)
-
-
-# A command is a function with a help text: another one is added to these.
-for _command in (*COMMANDS,):
-    app.command()(_command)
 
 
 def _cells(pair: demonstration.Pair) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from homi.io.errors import ModelFileError
 from homi.io.values import decode, encode
 
 _TARGETS = ("multilabel-indicator", "binary", "multiclass")
+#: A fitted attribute by scikit-learn's convention.
+_PUBLIC = re.compile(r"[a-z][a-z0-9_]*[a-z0-9]_")
 _ARRAYS = ("classes_", "label_names_")
 
 
@@ -92,6 +95,28 @@ def set_features(model: Any, facts: Any) -> int:
             raise ModelFileError(f"the names of the {count} features are wrong.")
         model.feature_names_in_ = names
     return count
+
+
+def scalars_of(model: Any) -> dict[str, Any]:
+    """Public attributes of a fit that are single values, such as ``n_iter_``."""
+    return {
+        name: encode(value, name)
+        for name, value in vars(model).items()
+        if _PUBLIC.fullmatch(name)
+        and (value is None or isinstance(value, bool | int | float | str | np.generic))
+    }
+
+
+def set_scalars(model: Any, facts: Any) -> None:
+    for name, value in facts.items():
+        found = decode(value)
+        if (
+            not _PUBLIC.fullmatch(name)
+            or hasattr(type(model), name)
+            or not (found is None or isinstance(found, bool | int | float | str))
+        ):
+            raise ModelFileError(f"{name[:40]!r} is nothing that a fit leaves.")
+        setattr(model, name, found)
 
 
 def number(value: Any, what: str) -> float:

@@ -17,8 +17,10 @@ from homi.io.fitted import (
     number,
     params_of,
     rebuilt,
+    scalars_of,
     set_facts,
     set_features,
+    set_scalars,
 )
 from homi.io.tensors import Out, Source
 from homi.io.values import decode, encode
@@ -37,9 +39,9 @@ _SHAPES = {
 def dump_homi(model: HOMI, out: Out) -> dict[str, Any]:
     """The fitted part of a header, with the tensors put out."""
     fitted = {**facts_of(model), **features_of(model)}
-    fitted["n_iter_"] = int(model.n_iter_)
+    fitted["scalars"] = scalars_of(model)
     fitted["history_"] = encode(list(model.history_), "history_")
-    if model._kernel_map is not None:
+    if getattr(model, "_kernel_map", None) is not None:
         fitted["kernel"] = _dump_kernel(model._kernel_map, out.under("kernel"))
     for name in _SHAPES:
         out.put(name, getattr(model, name))
@@ -50,6 +52,7 @@ def load_homi(params: Any, fitted: Any, source: Source) -> HOMI:
     model: HOMI = rebuilt(HOMI, params)
     if fitted is None:
         return model
+    set_scalars(model, fitted["scalars"])
     sizes = {"q": set_facts(model, fitted), "p": set_features(model, fitted)}
     model._kernel_map = None
     if (model.kernel is not None) != ("kernel" in fitted):
@@ -61,7 +64,6 @@ def load_homi(params: Any, fitted: Any, source: Source) -> HOMI:
     for name, letters in _SHAPES.items():
         shape = tuple(sizes[letter] for letter in letters)
         setattr(model, name, source.floats(name, shape))
-    model.n_iter_ = int(number(fitted["n_iter_"], "n_iter_"))
     model.history_ = decode(fitted["history_"])
     return model
 
