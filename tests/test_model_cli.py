@@ -465,6 +465,15 @@ def test_wrong_usage_is_exit_code_2(arguments, here, monkeypatch):
     assert sorted(here.iterdir()) == before
 
 
+def test_progress_is_for_terminals(here, tmp_path, monkeypatch):
+    command = ["fit", here / "train.csv", "-l", "tag*", "--drop", "id", "--paper"]
+    command += ["-o", tmp_path / "model.homi"]
+    assert run(*command).stderr == ""
+    monkeypatch.setenv("FORCE_COLOR", "1")  # what rich takes for a terminal
+    assert "Fitting" in run(*command).stderr
+    assert run(*command, "--quiet").output == ""
+
+
 def test_debug_gives_the_traceback(here):
     result = CliRunner().invoke(app, ["fit", str(here / "no.csv"), "--debug"])
     assert isinstance(result.exception, FileNotFoundError)

@@ -41,8 +41,8 @@ def dump_homi(model: HOMI, out: Out) -> dict[str, Any]:
     fitted = {**facts_of(model), **features_of(model)}
     fitted["scalars"] = scalars_of(model)
     fitted["history_"] = encode(list(model.history_), "history_")
-    if getattr(model, "_kernel_map", None) is not None:
-        fitted["kernel"] = _dump_kernel(model._kernel_map, out.under("kernel"))
+    if (kernel_map := getattr(model, "_kernel_map", None)) is not None:
+        fitted["kernel"] = _dump_kernel(kernel_map, out.under("kernel"))
     for name in _SHAPES:
         out.put(name, getattr(model, name))
     return fitted
