@@ -19,8 +19,8 @@ onnxruntime = pytest.importorskip("onnxruntime")
 
 X, Y = random_rows(n=60, m=7, q=4)
 NYSTROEM = {"n_components": 20, "random_state": 0}
-#: The last label never occurs: its threshold is infinite.
-RARE = Y * [1, 1, 1, 0]
+#: The second label never occurs: its threshold is infinite.
+RARE = Y * [1, 0, 1, 1]
 
 MODELS = {
     "plain": (HOMI(), Y),
@@ -92,6 +92,15 @@ def test_equal_scores_labels_and_probabilities(name, tmp_path):
     # The same rounded rows for both: all the rest is in double precision.
     rounded = X.astype(np.float32)
     assert_equal(model, run(path, rounded), rounded.astype(float), 1e-9)
+
+
+def test_probabilities_stay_inside(tmp_path):
+    model = HOMI().fit(X, Y)
+    export_onnx(model, tmp_path / "model.onnx")
+    for size in (1e3, 1e10, 1e20):
+        P = run(tmp_path / "model.onnx", size * X)["probabilities"]
+        np.testing.assert_allclose(P, model.predict_proba(size * X), rtol=1e-6)
+        assert ((P > 0) & (P < 1)).all()
 
 
 def test_sparse_landmarks(tmp_path):
