@@ -114,6 +114,22 @@ def test_fit_chooses_hyper_parameters(here, tmp_path):
     assert list(model.label_names_) == TAGS
 
 
+def test_linear_models_hold_no_row(here, tmp_path):
+    options = [
+        "--labels",
+        "tag*",
+        "--drop",
+        "id",
+        "--linear",
+        "-o",
+        tmp_path / "m.homi",
+    ]
+    run("fit", here / "train.csv", *options)
+    model = load_model(tmp_path / "m.homi")
+    tried = {params["kernel"] for params in model.cv_results_["params"]}
+    assert tried == {None}
+
+
 def test_the_papers_settings_are_those_of_the_library(here, tmp_path):
     """The command fits what the same lines of Python fit."""
     train, test = frame(80, 0), frame(40, 1)

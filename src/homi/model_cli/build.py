@@ -51,6 +51,7 @@ class Recipe:
     max_words: int = 2000
     time_budget: float | None = None
     seed: int = 0
+    linear: bool = False
 
     def estimator(self, *, is_text: bool) -> Any:
         """Unfitted. With texts, a pipeline that takes them apart first."""
@@ -68,7 +69,9 @@ class Recipe:
         return HOMI(n_neighbors=self.neighbors or 10, standardize=not is_text)
 
     def _chosen(self) -> HOMICV:
-        given = {} if self.neighbors is None else {"n_neighbors": self.neighbors}
+        given: dict[str, Any] = {"widths": []} if self.linear else {}
+        if self.neighbors is not None:
+            given["n_neighbors"] = self.neighbors
         return HOMICV(time_budget=self.time_budget, random_state=self.seed, **given)
 
     def _tuned(self, model: Any) -> Any:

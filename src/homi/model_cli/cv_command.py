@@ -24,6 +24,7 @@ from homi.model_cli.options import (
     HowNominal,
     HowTuned,
     Labels,
+    Linear,
     MaxWords,
     MissingName,
     Neighbors,
@@ -46,6 +47,7 @@ def cv(
     text: Text = None,
     drop: Drop = None,
     paper: Paper = False,
+    linear: Linear = False,
     neighbors: Neighbors = None,
     tune: Tune = None,
     strategy: HowTuned = Strategy.auto,
@@ -83,6 +85,7 @@ def cv(
         max_words,
         time_budget,
         seed,
+        linear,
     )
     with guarded(debug=debug, quiet=quiet):
         given = read_labelled(open_file(file), labels or [], text or [], drop or [])

@@ -20,6 +20,7 @@ from homi.model_cli.options import (
     HowNominal,
     HowTuned,
     Labels,
+    Linear,
     MaxWords,
     MissingName,
     Neighbors,
@@ -44,6 +45,7 @@ def fit(
     text: Text = None,
     drop: Drop = None,
     paper: Paper = False,
+    linear: Linear = False,
     neighbors: Neighbors = None,
     tune: Tune = None,
     strategy: HowTuned = Strategy.auto,
@@ -84,6 +86,7 @@ def fit(
         max_words,
         time_budget,
         seed,
+        linear,
     )
     with guarded(debug=debug, quiet=quiet):
         with working(f"Reading {file}", quiet=quiet):

@@ -61,6 +61,12 @@ Paper = Annotated[
         "--paper", help="HOMI with the paper's settings, instead of chosen ones."
     ),
 ]
+Linear = Annotated[
+    bool,
+    typer.Option(
+        "--linear", help="Try no kernel: then no training row is in the model file."
+    ),
+]
 Neighbors = Annotated[
     int | None,
     typer.Option(
