@@ -249,6 +249,18 @@ def test_only_what_is_fitted_is_saved(tmp_path):
         save(HOMI(), tmp_path / "model.homi")
 
 
+def test_what_was_fitted_counts(tmp_path):
+    """Parameters that were set after the fit are kept, and change no prediction."""
+    model = HOMI(kernel="laplacian", **NYSTROEM).fit(X, Y)
+    round_trip(
+        model.set_params(kernel="rbf", standardize=False), X, tmp_path / "m.homi"
+    )
+    round_trip(model.set_params(kernel=None), X, tmp_path / "m.homi")
+    tuned = TunedThresholds(HOMI(), strategy="top_k", random_state=0).fit(X, Y)
+    tuned.set_params(calibration=None, strategy="global", estimator=HOMI(lam=9.0))
+    round_trip(tuned, X, tmp_path / "m.homi")
+
+
 def test_a_file_that_is_not_there(tmp_path, plain):
     with pytest.raises(FileNotFoundError, match="make it first"):
         save(plain, tmp_path / "no" / "model.homi")

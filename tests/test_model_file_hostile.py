@@ -77,7 +77,8 @@ PARAMS, FITTED = ("model", "params"), ("model", "fitted")
         ((*PARAMS, "lam"), {"call": "os.system"}),
         ((*PARAMS, "lam"), {}),
         ((*PARAMS, "kernel"), "chi2"),
-        ((*PARAMS, "kernel"), None),
+        ((*FITTED, "kernel", "name"), "chi2"),
+        ((*FITTED, "kernel", "name"), ["rbf"]),
         ((*PARAMS, "n_neighbors"), -5),
         (
             (*PARAMS, "kernel_params"),

@@ -25,6 +25,11 @@ from homi.io.fitted import (
 from homi.io.tensors import Out, Source
 from homi.io.values import decode, encode
 
+CODE = (
+    "the kernel is a function, and a model file holds no code; fit with one of "
+    f"{', '.join(KERNELS)} to save the model."
+)
+
 #: Shapes in features p that the scores are linear in, and labels q.
 _SHAPES = {
     "feature_weights_": "pq",
@@ -55,11 +60,9 @@ def load_homi(params: Any, fitted: Any, source: Source) -> HOMI:
     set_scalars(model, fitted["scalars"])
     sizes = {"q": set_facts(model, fitted), "p": set_features(model, fitted)}
     model._kernel_map = None
-    if (model.kernel is not None) != ("kernel" in fitted):
-        raise ModelFileError("the kernel of the parameters is not that of the model.")
     if "kernel" in fitted:
         about = fitted["kernel"]
-        loaded = _load_kernel(model, about, source.under("kernel"), sizes["p"])
+        loaded = _load_kernel(about, source.under("kernel"), sizes["p"])
         model._kernel_map, sizes["p"] = loaded, len(loaded.nystroem.normalization_)
     for name, letters in _SHAPES.items():
         shape = tuple(sizes[letter] for letter in letters)
@@ -71,11 +74,10 @@ def load_homi(params: Any, fitted: Any, source: Source) -> HOMI:
 def _dump_kernel(kernel_map: KernelMap, out: Out) -> dict[str, Any]:
     nystroem = kernel_map.nystroem
     if not isinstance(nystroem.kernel, str):
-        raise ModelFileError(
-            "the kernel is a function, and a model file holds no code; fit with one of "
-            f"{', '.join(KERNELS)} to save the model."
-        )
-    about = {
+        raise ModelFileError(CODE)
+    # What was fitted counts: parameters may have been set since.
+    about = {"name": nystroem.kernel, "scaled": kernel_map.scaler is not None}
+    about |= {
         name: encode(getattr(nystroem, name), f"{name} of the kernel")
         for name in ("gamma", "degree", "coef0")
     }
@@ -89,13 +91,15 @@ def _dump_kernel(kernel_map: KernelMap, out: Out) -> dict[str, Any]:
     return about
 
 
-def _load_kernel(model: HOMI, about: Any, source: Source, m: int) -> KernelMap:
+def _load_kernel(about: Any, source: Source, m: int) -> KernelMap:
+    if about["name"] not in tuple(KERNELS):
+        raise ModelFileError(f"the kernel {str(about['name'])[:40]!r} is unknown here.")
     given = {
         name: None if about[name] is None else number(about[name], name)
         for name in ("gamma", "degree", "coef0")
     }
     count = int(number(about["n_components"], "n_components"))
-    nystroem = Nystroem(kernel=model.kernel, n_components=count, **given)
+    nystroem = Nystroem(kernel=about["name"], n_components=count, **given)
     nystroem.components_ = source.matrix("landmarks", (count, m), about["landmarks"])
     nystroem.normalization_ = source.matrix(
         "normalization", (count, count), about["normalization"]
@@ -105,7 +109,7 @@ def _load_kernel(model: HOMI, about: Any, source: Source, m: int) -> KernelMap:
     # Neither is fitted anew: both get what their fits had left.
     loaded = object.__new__(KernelMap)
     loaded.nystroem, loaded.scaler = nystroem, None
-    if model.standardize:
+    if about["scaled"]:
         loaded.scaler = object.__new__(Scaler)
         for name in ("mean", "scale", "shift"):
             setattr(loaded.scaler, name, source.floats(name, (m,)))

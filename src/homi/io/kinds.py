@@ -13,7 +13,7 @@ from homi.estimators.homi import HOMI
 from homi.estimators.homi_cv import HOMICV
 from homi.io.errors import ModelFileError
 from homi.io.fitted import facts_of, params_of, rebuilt, set_facts
-from homi.io.homi_kinds import dump_homi, dump_homi_cv, load_homi, load_homi_cv
+from homi.io.homi_kinds import CODE, dump_homi, dump_homi_cv, load_homi, load_homi_cv
 from homi.io.tensors import Out, Source
 from homi.io.text_kind import check_savable, dump_tfidf, load_tfidf
 from homi.io.tuned_kind import dump_maps, dump_rule, load_maps, load_rule
@@ -36,10 +36,7 @@ def dump(model: Any, out: Out, *, fitted: bool = True) -> Node:
             "TunedThresholds or a Pipeline of TfidfVectorizer around one."
         )
     if callable(getattr(model, "kernel", None)):
-        raise ModelFileError(
-            "the kernel is a function, and a model file holds no code; fit with a "
-            "kernel that has a name to save the model."
-        )
+        raise ModelFileError(CODE)
     if fitted:
         check_is_fitted(model)
     if type(model) is TfidfVectorizer:
@@ -96,7 +93,7 @@ def _dump_tuned(model: TunedThresholds, out: Out) -> Node:
     measured = {name: encode(getattr(model, name), name) for name in _MEASURED}
     node: Node = {**facts_of(model), **measured}
     node["rule"] = dump_rule(model._rule, out.under("rule"))
-    if model.calibration is not None:
+    if hasattr(model, "_maps"):
         node["maps"] = dump_maps(model._maps, out.under("maps"))
     node["estimator"] = dump(model.estimator_, out.under("estimator"))
     return node
@@ -115,7 +112,7 @@ def _load_tuned(node: Node, source: Source, depth: int) -> TunedThresholds:
         setattr(model, name, decode(fitted[name]))
     model._rule = load_rule(fitted["rule"], source.under("rule"), n_labels)
     model._show_rule(n_labels)
-    if model.calibration is not None:
+    if "maps" in fitted:
         model._maps = load_maps(fitted["maps"], source.under("maps"), n_labels)
     model.estimator_ = load(fitted["estimator"], source.under("estimator"), depth + 1)
     return model
