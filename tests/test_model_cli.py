@@ -407,6 +407,12 @@ def test_models_that_were_saved_in_python(here, tmp_path):
     assert "takes 3" in refused("predict", path, here / "test.csv")
 
 
+def test_a_file_without_a_classifier(here, tmp_path):
+    save(load_model(here / "text.homi")[0], tmp_path / "words.homi")
+    text = refused("predict", tmp_path / "words.homi", here / "posts.csv")
+    assert "holds no classifier" in text
+
+
 def test_export(here, tmp_path):
     onnxruntime = pytest.importorskip("onnxruntime")
     path = tmp_path / "model.onnx"

@@ -1,6 +1,7 @@
 """ONNX: what onnxruntime says is what the model says."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -141,6 +142,12 @@ def test_texts_have_no_onnx_form(tmp_path):
     for model in (pipeline, TunedThresholds(pipeline, random_state=0)):
         with pytest.raises(ModelFileError, match="texts has no ONNX form"):
             export_onnx(model.fit(texts, Y), tmp_path / "model.onnx")
+
+
+def test_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'homi\[onnx\]'"):
+        export_onnx(HOMI().fit(X, Y), tmp_path / "model.onnx")
 
 
 def test_a_wrong_type_of_input(tmp_path):

@@ -73,6 +73,8 @@ def load_for_rows(path: Path, text: list[str] | None = None) -> Loaded:
     """Load a model file; what it says of columns is checked here."""
     found = load_file(path)
     known = found.preprocessing
+    if not hasattr(last_step(found.model), "label_names_"):
+        raise ModelFileError(f"{path} holds no classifier; give what homi fit wrote.")
     names = [str(name) for name in last_step(found.model).label_names_]
     try:
         given = text or texts(known.get("text", []))
