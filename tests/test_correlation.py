@@ -13,7 +13,20 @@ from homi.graph import neighbour_laplacian
 from homi.metrics import ranking_loss
 
 
-@parametrize_with_checks([HOMI(correlation="held-out"), HOMI(correlation="identity")])
+def expected_failures(model):
+    """A row is left out with all its weight; of equal rows the others would stay."""
+    if model.correlation != "held-out":
+        return {}
+    checks = (
+        f"check_sample_weight_equivalence_on_{k}_data" for k in ("dense", "sparse")
+    )
+    return dict.fromkeys(checks, expected_failures.__doc__)
+
+
+@parametrize_with_checks(
+    [HOMI(correlation="held-out"), HOMI(correlation="identity")],
+    expected_failed_checks=expected_failures,
+)
 @pytest.mark.filterwarnings("ignore")
 def test_scikit_learn(estimator, check):
     check(estimator)

@@ -186,6 +186,17 @@ def test_no_row_is_in_the_file_but_landmarks(tmp_path):
     assert found == {"k": 20, "linear.homi": 0}
 
 
+def test_labels_that_were_filled_in_stay_out(tmp_path):
+    unknown = Y.copy()
+    unknown[::7, 0] = np.nan
+    model = HOMI(missing_labels="ignore").fit(X, unknown)
+    assert hasattr(model, "filled_labels_")
+    save(model, tmp_path / "model.homi")
+    loaded = load_model(tmp_path / "model.homi")
+    assert not hasattr(loaded, "filled_labels_")
+    assert_same_responses(model, loaded, X)
+
+
 def test_nothing_of_it_is_a_pickle(tmp_path, plain):
     save(plain, tmp_path / "model.homi")
     header, tensors = opened(tmp_path / "model.homi")

@@ -30,18 +30,19 @@ class Moments:
 
     Parameters
     ----------
-    n : int
-        Number of rows.
+    n : int or float
+        Number of rows, or, as a float, their total weight.
     x_mean, y_mean : ndarray of shape (m,) and (l,)
         Column means.
     Sxx, Sxy, Syy : ndarray of shape (m, m), (m, l) and (l, l)
-        Sums over rows of ``(x - x_mean)(x - x_mean)ᵀ`` and so on.
+        Sums over rows of ``(x - x_mean)(x - x_mean)ᵀ`` and so on. A row of weight w
+        counts as w equal rows would.
     H : ndarray of shape (m, m) or None
         ``XᵀLX`` with the Laplacian L of a graph of the rows; None for no graph.
         It does not depend on the mean, because ``L1 = 0``.
     """
 
-    n: int
+    n: float
     x_mean: Array
     y_mean: Array
     Sxx: Array
@@ -50,8 +51,11 @@ class Moments:
     H: Array | None = None
 
     @classmethod
-    def from_rows(cls, X: Any, Y: Any) -> Moments:
-        """Moments of dense or sparse X (n, m) and Y (n, l), accumulated in float64."""
+    def from_rows(cls, X: Any, Y: Any, weights: Any = None) -> Moments:
+        """Moments of dense or sparse X (n, m) and Y (n, l), accumulated in float64.
+
+        ``weights`` are n numbers, none of them negative; None for 1 each.
+        """
         if X.shape[0] != Y.shape[0]:
             raise ValueError(
                 f"X has {X.shape[0]} rows and Y has {Y.shape[0]}; "
@@ -59,19 +63,26 @@ class Moments:
             )
         if X.shape[0] == 0:
             raise ValueError("no rows: moments need at least one row of X and Y.")
+        w = None if weights is None else check_weights(weights, X.shape[0])
         X, Y = _rows(X), _rows(Y)
-        n, x_mean, y_mean = X.shape[0], _column_means(X), _rough_means(Y)
+        n, x_mean, y_mean = _total(X, w), _column_means(X, w), _rough_means(Y, w)
         scatter = _sparse_scatter if _is_thin(X) else _dense_scatter
-        Sxx, Sxy = scatter(X, Y, x_mean, y_mean)
+        Sxx, Sxy = scatter(X, Y, x_mean, y_mean, w)
+        Y = _root_weighted(Y, w)
         Syy = _subtract_outer(_product(Y, Y), n, y_mean, y_mean)
         return cls(n, x_mean, y_mean, Sxx, Sxy, Syy)
 
     @classmethod
-    def from_batches(cls, batches: Iterable[tuple[Any, Any]]) -> Moments:
-        """Moments of all rows of an iterable of (X, Y) batches, read once."""
+    def from_batches(cls, batches: Iterable[tuple[Any, ...]]) -> Moments:
+        """Moments of all rows of an iterable of batches, read once.
+
+        A batch is (X, Y) or (X, Y, weights); one of no weight at all is passed over.
+        """
         total: Moments | None = None
-        for X, Y in batches:
-            part = cls.from_rows(X, Y)
+        for X, Y, *weights in batches:
+            if weights and not np.any(weights[0]):
+                continue
+            part = cls.from_rows(X, Y, *weights)
             total = part if total is None else total + part
         if total is None:
             raise ValueError("no batches: moments need at least one batch of rows.")
@@ -85,9 +96,11 @@ class Moments:
         X are the rows as they were given, also where these moments have been
         standardised since; then ``scale`` is what their features were divided by.
         """
-        if X.shape[0] != self.n or L.shape != (self.n, self.n):
+        # A total weight does not tell how many rows it is of.
+        n = X.shape[0] if isinstance(self.n, float) else self.n
+        if X.shape[0] != n or L.shape != (n, n):
             raise ValueError(
-                f"these are moments of {self.n} rows, got {X.shape[0]} rows of X and "
+                f"these are moments of {n} rows, got {X.shape[0]} rows of X and "
                 f"L of shape {L.shape}; pass the rows they were made from."
             )
         X = _rows(X)
@@ -169,6 +182,28 @@ class Moments:
         return self.n * self.y_mean
 
 
+def check_weights(weights: Any, n: int, name: str = "weights") -> Array:
+    """n weights as float64: finite, none negative, not all of them 0."""
+    w = np.asarray(weights, dtype=np.float64)
+    if w.shape != (n,):
+        raise ValueError(
+            f"{name} has shape {w.shape} for {n} rows; pass one number for each row."
+        )
+    if not np.isfinite(w).all():
+        raise ValueError(
+            f"{name} contains NaN or infinity; pass finite numbers, 0 for rows without "
+            "influence."
+        )
+    if (w < 0).any():
+        raise ValueError(
+            f"{name} has {np.count_nonzero(w < 0)} negative numbers, the smallest "
+            f"{w.min():g}; pass 0 for rows without influence."
+        )
+    if not w.any():
+        raise ValueError(f"{name} are all zero: at least one row must count.")
+    return w
+
+
 def _blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
     """Slices of rows whose float64 copy fits a block."""
     step = max(1, _BLOCK_BYTES // (8 * max(1, n_columns)))
@@ -198,26 +233,47 @@ def _as_float(A: Any) -> Any:
     return A.astype(np.float64, copy=False)
 
 
-def _column_means(A: Any) -> Array:
+def _total(A: Any, w: Array | None) -> float:
+    """Number of rows, or their total weight."""
+    return A.shape[0] if w is None else float(w.sum())
+
+
+def _root_weighted(A: Any, w: Array | None) -> Any:
+    """Rows times the root of their weight: squares and products get the weight."""
+    if w is None:
+        return A
+    root = np.sqrt(w)
+    if not sparse.issparse(A):
+        return A * root[:, None]
+    data = A.data * np.repeat(root, np.diff(A.indptr))
+    return sparse.csr_array((data, A.indices, A.indptr), shape=A.shape)
+
+
+def _column_means(A: Any, w: Array | None = None) -> Array:
     """Means in two passes: the second gives a constant column its value exactly."""
-    means = _rough_means(A)
-    return means + _column_sums(A, means) / A.shape[0]
+    means = _rough_means(A, w)
+    return means + _column_sums(A, means, w) / _total(A, w)
 
 
-def _rough_means(A: Any) -> Array:
+def _rough_means(A: Any, w: Array | None = None) -> Array:
     """Means in one pass; exact up to the last division for labels of 0 and 1."""
-    return _column_sums(A, np.zeros(A.shape[1])) / A.shape[0]
+    return _column_sums(A, np.zeros(A.shape[1]), w) / _total(A, w)
 
 
-def _column_sums(A: Any, shift: Array) -> Array:
+def _column_sums(A: Any, shift: Array, w: Array | None = None) -> Array:
     """Column sums of ``A - shift`` in float64 (scipy sums float32 in float32)."""
     if not sparse.issparse(A):
-        parts = ((A[rows] - shift).sum(axis=0) for rows in _blocks(*A.shape))
+        parts = (
+            (A[rows] - shift).sum(axis=0) if w is None else w[rows] @ (A[rows] - shift)
+            for rows in _blocks(*A.shape)
+        )
         return np.sum(list(parts), axis=0)
     m = A.shape[1]
-    stored = np.bincount(A.indices, minlength=m)
-    sums = np.bincount(A.indices, A.data - shift[A.indices], minlength=m)
-    return sums - (A.shape[0] - stored) * shift
+    each = None if w is None else np.repeat(w, np.diff(A.indptr))
+    stored = np.bincount(A.indices, each, minlength=m)
+    gaps = A.data - shift[A.indices]
+    sums = np.bincount(A.indices, gaps if each is None else each * gaps, minlength=m)
+    return sums - (_total(A, w) - stored) * shift
 
 
 def _scale(S: Array, by: Array) -> Array:
@@ -235,28 +291,32 @@ def _make_symmetric(S: Array) -> None:
         S[rows, rest], S[rest, rows] = mean, mean.T
 
 
-def _subtract_outer(S: Array, n: int, u: Array, v: Array) -> Array:
+def _subtract_outer(S: Array, n: float, u: Array, v: Array) -> Array:
     """``S - n u vᵀ`` in place and in blocks: S may be the largest array there is."""
     for rows in _blocks(*S.shape):
         S[rows] -= np.outer(n * u[rows], v)
     return S
 
 
-def _dense_scatter(X: Any, Y: Any, x_mean: Array, y_mean: Array) -> tuple[Array, Array]:
+def _dense_scatter(
+    X: Any, Y: Any, x_mean: Array, y_mean: Array, w: Array | None
+) -> tuple[Array, Array]:
     Sxx, Sxy = np.zeros((X.shape[1],) * 2), np.zeros((X.shape[1], Y.shape[1]))
     for rows in _blocks(*X.shape):
-        centred = _dense(X[rows]) - x_mean
+        block = None if w is None else w[rows]
+        centred = _root_weighted(_dense(X[rows]) - x_mean, block)
         Sxx += centred.T @ centred
         # Centred on one side is enough, and leaves a sparse Y sparse.
-        Sxy += (_as_float(Y[rows]).T @ centred).T
+        Sxy += (_root_weighted(_as_float(Y[rows]), block).T @ centred).T
     return Sxx, Sxy
 
 
 def _sparse_scatter(
-    X: sparse.csr_array, Y: Any, x_mean: Array, y_mean: Array
+    X: sparse.csr_array, Y: Any, x_mean: Array, y_mean: Array, w: Array | None
 ) -> tuple[Array, Array]:
     X = _without_full_means(X, x_mean)
-    n, x_mean = X.shape[0], _column_means(X)
+    n, x_mean = _total(X, w), _column_means(X, w)
+    X, Y = _root_weighted(X, w), _root_weighted(Y, w)
     Sxx = _subtract_outer(_product(X, X), n, x_mean, x_mean)
     Sxy = _subtract_outer(_product(X, Y), n, x_mean, y_mean)
     return Sxx, Sxy

@@ -34,14 +34,16 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
     #: Whether the equations are not public and had to be reconstructed.
     reconstruction = False
 
-    def _check_fit_input(self, X: Any, Y: Any) -> tuple[Any, Target]:
+    def _check_fit_input(
+        self, X: Any, Y: Any, *, unknown: bool = False
+    ) -> tuple[Any, Target]:
         if Y is None:
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, but "
                 "the target y is None; pass the labels as the second argument."
             )
         X = validate_data(self, X, **_ROWS)
-        target = check_target(Y)
+        target = check_target(Y, unknown=unknown)
         check_consistent_length(X, target.indicator)
         self.classes_ = target.classes
         self.label_names_ = target.names

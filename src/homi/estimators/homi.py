@@ -16,7 +16,10 @@ from sklearn.utils import check_random_state
 from homi.estimators._compat import Interval, StrOptions, fit_context
 from homi.estimators.base import LinearMultiLabelClassifier
 from homi.estimators.kernel_map import KERNELS, KernelMap
-from homi.estimators.view import View, kernel_view, linear_view, tied
+from homi.estimators.targets import Target
+from homi.estimators.unknown import filled_in
+from homi.estimators.view import View, kernel_view, linear_view, relabelled, tied
+from homi.estimators.weights import check_label_weight, check_sample_weight, counted
 from homi.solver import (
     OnSweep,
     Params,
@@ -89,6 +92,10 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
     sweep : {"joint", "paper"}, default="joint"
         ``"joint"`` solves (W, z) and (B, t) as two blocks, accelerated;
         ``"paper"`` sweeps the four blocks of the paper's Algorithm 1.
+    missing_labels : {"error", "ignore"}, default="error"
+        What NaN in Y means. ``"ignore"``: a label that is not known. It is filled in
+        first, by what the features and the known labels of its row say, and then
+        learnt from as from a known one; see ``filled_labels_``.
     init : {"zeros", "random"}, default="zeros"
         Start of the sweeps. The paper's Algorithm 1 says zeros, its text random.
     max_iter : int in [1, inf), default=100
@@ -114,6 +121,9 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         Weights of the folded model, ``(WB)ᵀ``.
     intercept_ : ndarray of shape (n_labels,)
         Its intercept, less the threshold of one half.
+    filled_labels_ : ndarray of shape (n_samples, n_labels)
+        Only with ``missing_labels="ignore"``: Y with a number between 0 and 1 for each
+        label that was not known.
     history_ : list of dict
         The objective's terms after each sweep: ``"features"`` and ``"labels"``, the
         two regressions with their penalties, and ``"graph"``. They sum to it.
@@ -168,6 +178,7 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         "standardize": ["boolean"],
         "penalize_bias": ["boolean"],
         "sweep": [StrOptions({"joint", "paper"})],
+        "missing_labels": [StrOptions({"error", "ignore"})],
         "init": [StrOptions({"zeros", "random"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -189,6 +200,7 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         standardize=True,
         penalize_bias=True,
         sweep="joint",
+        missing_labels="error",
         init="zeros",
         max_iter=100,
         tol=1e-6,
@@ -206,6 +218,7 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         self.standardize = standardize
         self.penalize_bias = penalize_bias
         self.sweep = sweep
+        self.missing_labels = missing_labels
         self.init = init
         self.max_iter = max_iter
         self.tol = tol
@@ -213,7 +226,7 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
+    def fit(self, X, y, sample_weight=None, label_weight=None):
         """Learn from rows and their labels.
 
         Parameters
@@ -222,41 +235,69 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
             Rows.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
             Labels: 0/1 or boolean, one column each, or 1-D classes. The column names
-            of a data frame are kept as ``label_names_``.
+            of a data frame are kept as ``label_names_``. NaN or None is a label that is
+            not known, if ``missing_labels="ignore"``.
+        sample_weight : array-like of shape (n_samples,) or float, default=None
+            A row of weight w counts as w equal rows, also in the graph; one of weight
+            0 is not there. None for 1 each.
+        label_weight : array-like of shape (n_labels,), default=None
+            Positive weights of the labels' squared errors in both regressions; ridge
+            and graph are as they are, so that labels of more weight are drawn less
+            by them. Needs ``sweep="joint"``. None for 1 each.
 
         Returns
         -------
         self : object
             The fitted classifier.
         """
-        X, target = self._check_fit_input(X, y)
+        ignore = self.missing_labels == "ignore"
+        X, target = self._check_fit_input(X, y, unknown=ignore)
+        weights = check_sample_weight(sample_weight, X.shape[0])
+        label_weight = check_label_weight(label_weight, target.names)
         sweeps = self._init_callback_context(max_subtasks=self.max_iter)
         sweeps.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        view = self._view(X, target.indicator)
+        rows, Y, row_weights = counted(X, target.indicator, weights)
+        view = self._view(rows, Y, row_weights)
+        if ignore:
+            view, Y = self._fill(view, X, target, weights)
         self._kernel_map = view.kernel_map
         problem = Problem(
-            view.moments, self.lam, self.beta, self.gamma, self.penalize_bias
+            view.moments,
+            self.lam,
+            self.beta,
+            self.gamma,
+            self.penalize_bias,
+            label_weight,
         )
         hooks = _SweepHooks(self, sweeps, X, y, view.mean, view.scale)
         if self.correlation == "labels":
             solution = self._solve(problem, hooks.hook)
         else:
-            solution = self._solve_directly(problem, view, target.indicator)
+            solution = self._solve_directly(problem, view, Y)
         self._store(solution, view.mean, view.scale)
         sweeps.call_on_fit_task_end(
             estimator=self, X=X, y=y, reconstruction_attributes=lambda: {}
         )
         return self
 
-    def _view(self, X: Any, Y: Any) -> View:
+    def _view(self, X: Any, Y: Any, weights: Any) -> View:
         """The features and the graph that the parameters ask for."""
         if self.kernel is None:
-            view = linear_view(X, Y, standardize=self.standardize)
+            view = linear_view(X, Y, standardize=self.standardize, weights=weights)
         else:
-            view = kernel_view(X, Y, self._map_of(X))
+            view = kernel_view(X, Y, self._map_of(X, weights), weights=weights)
         return tied(view, X, self.n_neighbors) if self.gamma > 0 else view
 
-    def _map_of(self, X: Any) -> KernelMap:
+    def _fill(self, view: View, X: Any, target: Target, weights: Any) -> Any:
+        """The view and labels of the rows that count, with none unknown."""
+        filled = target.indicator
+        if target.known is not None:
+            filled = filled_in(view, X, target, weights)
+        self.filled_labels_ = filled.toarray() if sparse.issparse(filled) else filled
+        _, Y, _ = counted(X, filled, weights)
+        return (view if target.known is None else relabelled(view, Y)), Y
+
+    def _map_of(self, X: Any, weights: Any) -> KernelMap:
         return KernelMap(
             X,
             self.kernel,
@@ -264,6 +305,7 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
             self.kernel_params or {},
             standardize=self.standardize,
             rng=check_random_state(self.random_state),
+            weights=weights,
         )
 
     def _features(self, X: Any) -> Any:
@@ -297,9 +339,13 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
             solution.params.B,
             mean=view.mean,
             scale=view.scale,
+            weights=view.weights,
         )
         Y = Y.toarray() if sparse.issparse(Y) else Y
-        return replace(solution, params=correct(solution.params, P, Y, self.beta))
+        params = correct(
+            solution.params, P, Y, self.beta, view.weights, problem.label_weight
+        )
+        return replace(solution, params=params)
 
     def _store(self, solution: Solution, mean: Any, scale: Any) -> None:
         self.history_ = solution.history

@@ -44,6 +44,9 @@ class KernelMap:
     rng : RandomState
     factor : float
         Of the default width.
+    weights : ndarray of shape (n_samples,) or None
+        Of the rows, for their mean and scale only: landmarks and the median distance
+        are of the rows as they are.
 
     Attributes
     ----------
@@ -62,8 +65,9 @@ class KernelMap:
         standardize: bool,
         rng: np.random.RandomState,
         factor: float = 1.0,
+        weights: Any = None,
     ) -> None:
-        self.scaler = Scaler(X) if standardize else None
+        self.scaler = Scaler(X, weights) if standardize else None
         rows = self._scaled(X)
         count = min(n_components, X.shape[0])
         if isinstance(kernel, str):

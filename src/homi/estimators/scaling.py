@@ -22,8 +22,8 @@ class Scaler:
         A row x becomes ``(x - shift) / scale``.
     """
 
-    def __init__(self, X: Any):
-        found = StandardScaler(with_mean=False).fit(X)
+    def __init__(self, X: Any, weights: Any = None):
+        found = StandardScaler(with_mean=False).fit(X, sample_weight=weights)
         self.mean, self.scale = found.mean_, found.scale_
         self.shift = np.zeros_like(found.mean_) if sparse.issparse(X) else found.mean_
 

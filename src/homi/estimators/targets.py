@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
+
+#: Who takes unknown labels.
+_HINT = ', or take HOMI(missing_labels="ignore"), which fills columns of 0 and 1'
 
 #: A dense Y larger than this, and sparser than that, is worked on as a sparse one.
 _LARGE, _SPARSE = 1_000_000, 0.1
@@ -30,15 +34,19 @@ class Encoding:
 
 @dataclass(frozen=True)
 class Target:
-    """A checked target: the indicator matrix and what is needed to undo it."""
+    """A checked target: the indicator matrix and what is needed to undo it.
+
+    Where some entries are unknown, ``known`` says which are not, the others are 0.
+    """
 
     indicator: Any
     names: NDArray[Any]
     classes: NDArray[Any]
     encoding: Encoding
+    known: NDArray[np.bool_] | None = None
 
 
-def check_target(Y: Any) -> Target:
+def check_target(Y: Any, *, unknown: bool = False) -> Target:
     """Check a target and turn it into an indicator matrix.
 
     Parameters
@@ -46,10 +54,17 @@ def check_target(Y: Any) -> Target:
     Y : array-like or sparse matrix of shape (n_samples, n_labels) or (n_samples,)
         0/1 or boolean indicators, a data frame of them (whose column names become
         the names of the labels), or 1-D classes.
+    unknown : bool
+        Whether NaN or None in a matrix of indicators stands for a label that is not
+        known; else it is an error.
     """
     columns = getattr(Y, "columns", None)
     values = sparse.csr_array(Y) if sparse.issparse(Y) else np.asarray(Y)
-    if values.ndim == 1 or (values.ndim == 2 and _is_column_of_classes(values)):
+    known = None
+    if unknown and values.ndim == 2:
+        values, known = _without_unknown(values)
+    is_column = known is None and values.ndim == 2 and _is_column_of_classes(values)
+    if values.ndim == 1 or is_column:
         return _binarise(values)
     if values.ndim != 2:
         raise ValueError(
@@ -64,7 +79,45 @@ def check_target(Y: Any) -> Target:
     # Integers come back in their own type, anything else as plain integers.
     dtype = values.dtype if values.dtype.kind in "iu" else np.dtype(int)
     encoding = Encoding("multilabel-indicator", dtype)
-    return Target(indicator, names, classes, encoding)
+    return Target(indicator, names, classes, encoding, known)
+
+
+def _without_unknown(values: Any) -> tuple[Any, NDArray[np.bool_] | None]:
+    """Labels with 0 for the unknown ones, and which are known; None if all are."""
+    if sparse.issparse(values):
+        if values.dtype.kind != "f" or not np.isnan(values.data).any():
+            return values, None
+        values = values.toarray()
+    if values.dtype.kind not in "Of":
+        return values, None
+    missing = _is_missing(values)
+    values = _as_numbers(np.where(missing, 0, values))
+    return values, ~missing if missing.any() else None
+
+
+def _is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
+    if values.dtype.kind == "f":
+        return np.isnan(values)
+    flat = (_is_nothing(value) for value in values.ravel())
+    return np.fromiter(flat, bool, values.size).reshape(values.shape)
+
+
+def _is_nothing(value: Any) -> bool:
+    """None, NaN, and what data frames have for them."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:  # of pandas' NA nobody can tell whether it differs from itself
+        return True
+
+
+def _as_numbers(values: NDArray[Any]) -> NDArray[Any]:
+    """0, 1, False and True as numbers; other things as they are, to be refused."""
+    plain = values.dtype.kind == "f" or all(
+        isinstance(value, (Real, np.bool_)) for value in values.ravel()
+    )
+    return values.astype(np.float64) if plain else values
 
 
 def _is_column_of_classes(values: Any) -> bool:
@@ -88,6 +141,8 @@ def _check_indicator(values: Any) -> Any:
         )
     stored = values.data if sparse.issparse(values) else values
     if stored.dtype.kind not in "buif":
+        if stored.dtype.kind == "O" and (count := int(_is_missing(stored).sum())):
+            raise ValueError(_not_known("NaN or None", count, _HINT))
         raise _not_an_indicator(stored, "; encode names with MultiLabelBinarizer.")
     if stored.dtype.kind == "f":
         _check_finite(stored)
@@ -107,12 +162,17 @@ def _not_an_indicator(stored: NDArray[Any], advice: str) -> ValueError:
 
 def _check_finite(stored: NDArray[Any]) -> None:
     for what, bad in (("NaN", np.isnan), ("infinity", np.isinf)):
-        count = np.count_nonzero(bad(stored))
+        count = int(np.count_nonzero(bad(stored)))
         if count:
-            raise ValueError(
-                f"Input y contains {what} in {count} of its entries; labels must be 0 "
-                "or 1: drop these rows or decide their labels first."
-            )
+            hint = _HINT if what == "NaN" else ""
+            raise ValueError(_not_known(what, count, hint))
+
+
+def _not_known(what: str, count: int, hint: str) -> str:
+    return (
+        f"Input y contains {what} in {count} of its entries; labels must be 0 or 1: "
+        f"drop these rows or decide their labels first{hint}."
+    )
 
 
 def _compact(values: Any) -> Any:

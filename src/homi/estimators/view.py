@@ -28,6 +28,8 @@ class View:
         The solver's units: a feature f is ``(f - mean) / scale`` there.
     kernel_map : KernelMap or None
         Makes features of other rows; None where they are the rows themselves.
+    weights : ndarray of shape (n_samples,) or None
+        Of the rows; None where each counts once.
     """
 
     features: Any
@@ -35,24 +37,42 @@ class View:
     mean: Array
     scale: Array
     kernel_map: KernelMap | None = None
+    weights: Array | None = None
 
 
-def linear_view(X: Any, Y: Any, *, standardize: bool) -> View:
+def linear_view(
+    X: Any, Y: Any, *, standardize: bool, weights: Array | None = None
+) -> View:
     """The rows themselves, without a graph."""
-    moments = Moments.from_rows(X, Y)
+    moments = Moments.from_rows(X, Y, weights)
     mean, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
     if standardize:
         mean, scale = moments.x_mean, moments.scale()
         moments = moments.standardized()
-    return View(X, moments, mean, scale)
+    return View(X, moments, mean, scale, weights=weights)
 
 
-def kernel_view(X: Any, Y: Any, kernel_map: KernelMap) -> View:
+def kernel_view(
+    X: Any, Y: Any, kernel_map: KernelMap, *, weights: Array | None = None
+) -> View:
     """Nyström features as they are, without a graph."""
     features = kernel_map(X)
-    moments = Moments.from_rows(features, Y)
+    moments = Moments.from_rows(features, Y, weights)
     m = features.shape[1]
-    return View(features, moments, np.zeros(m), np.ones(m), kernel_map)
+    return View(features, moments, np.zeros(m), np.ones(m), kernel_map, weights)
+
+
+def relabelled(view: View, Y: Array) -> View:
+    """The same rows with other labels; what is known of the features stays."""
+    moments = view.moments
+    w = None if view.weights is None else view.weights[:, None]
+    y_mean = np.average(Y, axis=0, weights=view.weights)
+    centred = Y - y_mean
+    weighted = centred if w is None else w * centred
+    # Labels that are centred need no centred features.
+    Sxy = (view.features.T @ weighted) / view.scale[:, None]
+    changed = replace(moments, y_mean=y_mean, Sxy=Sxy, Syy=centred.T @ weighted)
+    return replace(view, moments=changed)
 
 
 def tied(view: View, X: Any, n_neighbors: int) -> View:
@@ -61,6 +81,6 @@ def tied(view: View, X: Any, n_neighbors: int) -> View:
     if view.kernel_map is not None:
         scaler = view.kernel_map.scaler
         units = {"mean": scaler.mean, "scale": scaler.scale} if scaler else {}
-    L = neighbour_laplacian(X, n_neighbors, **units)
+    L = neighbour_laplacian(X, n_neighbors, weights=view.weights, **units)
     moments = view.moments.with_graph(view.features, L, scale=view.scale)
     return replace(view, moments=moments)

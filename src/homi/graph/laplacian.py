@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from homi.graph.exact import Neighbours, nearest
+from homi.graph.weighted import how_many, weighted
 from homi.linalg import Array
 
 
@@ -31,11 +32,17 @@ def laplacian(neighbours: Neighbours) -> sparse.csr_array:
 
 
 def neighbour_laplacian(
-    X: Any, n_neighbors: int, *, mean: Array | None = None, scale: Array | None = None
+    X: Any,
+    n_neighbors: int,
+    *,
+    mean: Array | None = None,
+    scale: Array | None = None,
+    weights: Array | None = None,
 ) -> sparse.csr_array:
     """L of the rows ``(X - mean) / scale`` tied to their most correlated rows.
 
-    X may be dense or sparse; sparse X is never centred in memory.
+    X may be dense or sparse; sparse X is never centred in memory. A row of weight w is
+    tied as w equal rows would be; weights must be positive.
     """
     n, m = X.shape
     if n < 2:
@@ -51,6 +58,17 @@ def neighbour_laplacian(
             stacklevel=2,
         )
         return sparse.csr_array((n, n))
+    if weights is not None:
+        if n_neighbors >= (total := float(weights.sum())):
+            warnings.warn(
+                f"n_neighbors={n_neighbors} with rows of total weight {total:g}: each "
+                "row has all others for neighbours; a row that counts once has weight "
+                "1, so scale the weights if they were meant as shares.",
+                UserWarning,
+                stacklevel=2,
+            )
+        found = nearest(X, how_many(weights, n_neighbors), mean=mean, scale=scale)
+        return laplacian(weighted(found, weights, n_neighbors))
     if n_neighbors >= n:
         warnings.warn(
             f"n_neighbors={n_neighbors} with {n} rows: "

@@ -85,7 +85,8 @@ def save(
     Notes
     -----
     Of the training data the file holds the landmarks of a kernel, which are rows, and
-    the vocabulary of texts; nothing else but what was learnt.
+    the vocabulary of texts; nothing else but what was learnt. ``filled_labels_`` are
+    labels of the training rows, and left out.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Moments -> (W, z, B, t). Never sees a row."""
 
 from homi.solver.direct import correct, correction, solve_identity
-from homi.solver.held_out import Path, graph_path, leave_one_out, ridge_path
+from homi.solver.held_out import leave_one_out
 from homi.solver.nouns import (
     OnSweep,
     Params,
@@ -11,6 +11,7 @@ from homi.solver.nouns import (
     zero_params,
 )
 from homi.solver.objective import objective, total
+from homi.solver.paths import Path, graph_path, ridge_path
 from homi.solver.solve import solve
 from homi.solver.stepwise import solve_stepwise
 

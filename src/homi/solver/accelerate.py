@@ -19,6 +19,7 @@ from scipy.linalg.blas import daxpy, ddot
 from homi import threads
 from homi.linalg import Array, inner
 from homi.solver.alternate import has_converged
+from homi.solver.label_weights import WeightedProblem
 from homi.solver.nouns import OnSweep, Params, Problem, Solution, Terms
 from homi.solver.reduced import Point, ReducedProblem
 
@@ -30,6 +31,9 @@ _SUFFICIENT = 1e-4
 
 #: Steps are halved at most this often before rounding is held to have won.
 _MAX_HALVINGS = 30
+
+
+Reduced = ReducedProblem | WeightedProblem
 
 
 class _Pair(NamedTuple):
@@ -52,7 +56,11 @@ def accelerate(
     """Minimise the joint objective from ``params``; it never rises."""
     m, q = problem.n_features, problem.n_labels
     with threads.for_product(max(m, q), max(m, q), max(m, q)):
-        reduced = ReducedProblem(problem)
+        reduced: Reduced
+        if problem.label_weight is None:
+            reduced = ReducedProblem(problem)
+        else:
+            reduced = WeightedProblem(problem, problem.label_weight)
         omega = reduced.start(params.B)
     with threads.for_product(m, q, min(m, q)):
         point, history, converged = _descend(
@@ -62,7 +70,7 @@ def accelerate(
 
 
 def _descend(
-    reduced: ReducedProblem,
+    reduced: Reduced,
     point: Point,
     max_iter: int,
     tol: float,
@@ -86,17 +94,13 @@ def _descend(
     return point, history, converged
 
 
-def _asks_to_stop(
-    on_sweep: OnSweep | None, reduced: ReducedProblem, point: Point
-) -> bool:
+def _asks_to_stop(on_sweep: OnSweep | None, reduced: Reduced, point: Point) -> bool:
     if on_sweep is None:
         return False
     return on_sweep(point.terms, partial(reduced.params, point))
 
 
-def _advance(
-    reduced: ReducedProblem, point: Point, pairs: deque[_Pair]
-) -> Point | None:
+def _advance(reduced: Reduced, point: Point, pairs: deque[_Pair]) -> Point | None:
     """The next point, or None where rounding leaves nothing to gain."""
     curvature = reduced.curvature(point)
     found = _line_search(reduced, point, _direction(point.gradient, curvature, pairs))
@@ -119,9 +123,7 @@ def _direction(gradient: Array, curvature: Array, pairs: deque[_Pair]) -> Array:
     return -q.reshape(gradient.shape)
 
 
-def _line_search(
-    reduced: ReducedProblem, point: Point, direction: Array
-) -> Point | None:
+def _line_search(reduced: Reduced, point: Point, direction: Array) -> Point | None:
     """The first of the steps 1, then shorter ones, that brings a fall."""
     # Twice, because points carry half of the gradient.
     slope = 2.0 * inner(point.gradient, direction)

@@ -8,14 +8,15 @@ leaving a row out changes its score by what its own label had of it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy.linalg
+from scipy import sparse
 
-from homi.linalg import Array, Pencil, factor_pencil, positive_eigenpairs
-from homi.moments import Moments
+from homi.linalg import Array, Pencil
+from homi.solver.label_weights import features_of, graph_of, shares
 from homi.solver.nouns import Problem
 
 #: Numbers in a block of rows: 16 MB.
@@ -31,6 +32,7 @@ def leave_one_out(
     mean: Array | None = None,
     scale: Array | None = None,
     pencil: Pencil | None = None,
+    weights: Array | None = None,
 ) -> Array:
     """``XW + 1zᵀ``, each row by the (W, z) of all other rows.
 
@@ -41,12 +43,15 @@ def leave_one_out(
     X, Y : array or CSR matrix of n_samples rows
         The rows that the moments are of, and their labels.
     B : ndarray of shape (n_labels, n_labels)
-        Held, as is the graph: rows that are left out keep their place in both.
+        Held, as is the graph: rows that are left out keep their place in both. It must
+        be the identity where labels have weights.
     mean, scale : ndarray of shape (n_features,), or None
         Units of the moments; None for rows as they are.
     pencil : Pencil or None
         The problem's ``joint_pencil``, if it is at hand: with another γ only its
         eigenvalues change.
+    weights : ndarray of shape (n_samples,), or None
+        Those of the moments. A row is left out with all its weight.
 
     Returns
     -------
@@ -54,6 +59,8 @@ def leave_one_out(
         NaN nowhere: a row that alone decides its score (leverage 1) keeps the score
         of the mean label.
     """
+    if problem.label_weight is not None:
+        return _of_weighted_labels(problem, X, Y, mean, scale, weights)
     theta, Q = scipy.linalg.eigh(B @ B.T, check_finite=False)
     mu, V = problem.joint_pencil if pencil is None else pencil
     D = 1.0 / (1.0 + np.outer(mu, np.maximum(theta, 0.0)))
@@ -61,15 +68,44 @@ def leave_one_out(
     weight_of_mean = 1.0 / (problem.moments.n + problem.bias_lam)
     offset = weight_of_mean * problem.moments.b @ Q
     scores = np.empty((X.shape[0], len(Q)))
-    for rows, P in _projected(problem, X, V, mean, scale):
+    for rows, P in projected(problem, X, V, mean, scale):
         y = Y[rows] @ Q
         fitted = P @ coefficients + offset
         leverage = (P * P) @ D + weight_of_mean
-        scores[rows] = _without_own(fitted, leverage, y, offset) @ Q.T
+        if weights is not None:
+            leverage *= weights[rows, None]
+        scores[rows] = without_own(fitted, leverage, y, offset) @ Q.T
     return scores
 
 
-def _projected(
+def _of_weighted_labels(
+    problem: Problem,
+    X: Any,
+    Y: Any,
+    mean: Array | None,
+    scale: Array | None,
+    weights: Array | None,
+) -> Array:
+    """The same for B = I, each label with the penalty that its weight leaves."""
+    assert problem.label_weight is not None
+    features = features_of(problem)
+    mu, V = features.pencil(features.ridge + graph_of(problem))
+    D = shares(mu, problem.label_weight)
+    coefficients = D * (V.T @ features.products)
+    centred = Problem(replace(problem.moments, n=1.0), lam=0.0)
+    scores = np.empty((X.shape[0], problem.n_labels))
+    for rows, P in projected(centred, X, V[:-1], mean, scale):
+        P += V[-1]
+        leverage = (P * P) @ D
+        if weights is not None:
+            leverage *= weights[rows, None]
+        y = Y[rows].toarray() if sparse.issparse(Y) else Y[rows]
+        average = problem.moments.y_mean
+        scores[rows] = without_own(P @ coefficients, leverage, y, average)
+    return scores
+
+
+def projected(
     problem: Problem, X: Any, V: Array, mean: Array | None, scale: Array | None
 ) -> Iterator[tuple[slice, Array]]:
     """``(x - a/(n+λ))ᵀV`` of blocks of rows, x in the units of the moments."""
@@ -87,67 +123,9 @@ def _projected(
         yield rows, X[rows] @ V - shift
 
 
-def _without_own(fitted: Array, leverage: Array, y: Array, mean: Array) -> Array:
+def without_own(fitted: Array, leverage: Array, y: Array, mean: Array) -> Array:
     """``(f - h y) / (1 - h)``, and the mean where h is 1."""
     rest = 1.0 - leverage
     alone = rest <= 1e-12
     rest[alone] = 1.0
     return np.where(alone, mean, (fitted - leverage * y) / rest)
-
-
-@dataclass(frozen=True)
-class Path:
-    """Rows in coordinates that serve many ridge regressions with free biases.
-
-    Along a path every candidate's Gram matrix is diagonal: ``values + λ`` without a
-    graph, ``1 + γ values`` with one and λ held. So it costs one product with the
-    rows, which are kept here, and no factorisation.
-    """
-
-    values: Array
-    V: Array
-    P: Array  # rows less their mean, times V
-    C: Array  # PᵀY
-    y_mean: Array
-
-    def held_out(self, Y: Array, inverse: Array) -> Array:
-        """Scores, each row by the model of all others; ``inverse`` of the diagonal."""
-        fitted = self.P @ (inverse[:, None] * self.C) + self.y_mean
-        leverage = np.einsum("ij,ij,j->i", self.P, self.P, inverse) + 1.0 / len(Y)
-        return _without_own(fitted, leverage[:, None], Y, self.y_mean)
-
-    def weights(self, inverse: Array) -> Array:
-        """W in the units of the moments."""
-        return self.V @ (inverse[:, None] * self.C)
-
-
-def ridge_path(
-    moments: Moments, X: Any, mean: Array | None = None, scale: Array | None = None
-) -> Path:
-    """Every λ without a graph, from one eigenvalue problem."""
-    values, V = positive_eigenpairs(moments.Sxx)
-    return _path(moments, X, Pencil(values, V), mean, scale)
-
-
-def graph_path(
-    moments: Moments,
-    X: Any,
-    lam: float,
-    mean: Array | None = None,
-    scale: Array | None = None,
-) -> Path:
-    """Every γ with the graph of the moments, for one λ."""
-    gram = moments.Sxx + lam * np.eye(len(moments.x_mean))
-    return _path(moments, X, factor_pencil(gram, moments.H), mean, scale)
-
-
-def _path(
-    moments: Moments, X: Any, pencil: Pencil, mean: Array | None, scale: Array | None
-) -> Path:
-    values, V = pencil
-    # With free biases the penalty of z has no part in it: rows less their mean.
-    free = Problem(moments, penalize_bias=False)
-    P = np.empty((X.shape[0], V.shape[1]))
-    for rows, block in _projected(free, X, V, mean, scale):
-        P[rows] = block
-    return Path(values, V, P, V.T @ moments.Sxy, moments.y_mean)

@@ -44,6 +44,8 @@ class Problem:
     beta: float = 2.0
     gamma: float = 1.0
     penalize_bias: bool = True
+    #: Of the labels' squared errors; None for 1 each.
+    label_weight: Array | None = None
 
     @property
     def bias_lam(self) -> float:

@@ -23,8 +23,14 @@ def solve(
 
     ``sweep`` is ``"joint"`` (two blocks, accelerated unless told otherwise) or
     ``"paper"`` (the four blocks of the paper, always plain). The start is zeros
-    unless given; W is the first block solved for, so its start has no effect.
+    unless given; W is the first block solved for, so its start has no effect. Weights
+    of labels need the accelerated joint sweep.
     """
+    if problem.label_weight is not None and not (sweep == "joint" and accelerate):
+        raise ValueError(
+            "label_weight needs the accelerated sweep: without equal weights the "
+            'blocks of the plain sweeps have no closed form; take sweep="joint".'
+        )
     start = zero_params(problem) if start is None else start
     if sweep == "joint" and accelerate:
         return accelerate_joint(

@@ -1,0 +1,411 @@
+"""Labels that are not known: filled in, against literal twins and against zeros."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.linear_model import Ridge
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from conftest import random_rows
+from homi import HOMI
+from homi.metrics import hamming_loss, macro_auc, ranking_loss
+from homi.moments import Moments
+from homi.solver import fill as filling
+
+OPTIONS = {
+    "paper's": {},
+    "no graph": {"gamma": 0.0},
+    "as given": {"standardize": False, "gamma": 0.1},
+    "four blocks": {"sweep": "paper", "gamma": 0.1},
+    "held-out": {"correlation": "held-out", "gamma": 0.1},
+    "identity": {"correlation": "identity", "gamma": 0.1},
+    "kernel": {"kernel": "rbf", "gamma": 0.1, "random_state": 0},
+}
+
+every_option = pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+
+
+@pytest.fixture
+def rows():
+    return random_rows(0, n=60, m=7, q=4)
+
+
+def hide(Y, share, seed=0):
+    known = np.random.default_rng(seed).random(Y.shape) >= share
+    return np.where(known, Y, np.nan), known
+
+
+def as_rows(X, Y, weights=None):
+    weights = np.ones(len(X)) if weights is None else weights
+    moments = Moments.from_rows(X, Y, weights)
+    units = moments.x_mean, moments.scale()
+    moments = moments.standardized()
+    return filling.Rows(X, *units, moments.x_mean, moments.Sxx, weights)
+
+
+# Literal twins
+
+
+def test_unknown_labels_solve_the_equations_of_their_row():
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(9, 6))
+    M, R = A.T @ A + 0.1 * np.eye(6), rng.normal(size=(50, 6))
+    unknown = rng.random((50, 6)) < 0.5
+    unknown[0], unknown[1] = True, False
+    found = filling._solve_unknown(M, R, unknown)
+    for x, r, u in zip(found, R, unknown, strict=True):
+        expected = np.zeros(6)
+        expected[u] = np.linalg.solve(M[np.ix_(u, u)], r[u])
+        np.testing.assert_allclose(x, expected, atol=1e-5)
+
+
+def test_blocks_of_rows_change_nothing(monkeypatch, rows):
+    X, Y = rows
+    Y, _ = hide(Y, 0.3)
+    expected = HOMI(missing_labels="ignore").fit(X, Y)
+    monkeypatch.setattr(filling, "_BLOCK", 30)
+    again = HOMI(missing_labels="ignore").fit(X, Y)
+    np.testing.assert_allclose(again.filled_labels_, expected.filled_labels_, atol=1e-6)
+
+
+def test_what_a_row_is_told_by_its_known_labels(rows):
+    """The conditional mean of a normal distribution, with inverses."""
+    X, Y = rows
+    _, known = hide(Y, 0.4)
+    _, model = filling.fill(as_rows(X, Y), Y, known)
+    scores = np.random.default_rng(1).random(Y.shape)
+    found = model.complete(Y, known, scores)
+    S = np.linalg.inv(model.precision) * np.outer(model.spread, model.spread)
+    for y, p, k, x in zip(Y, scores, known, found, strict=True):
+        expected, u = y.copy(), ~k
+        gain = S[np.ix_(u, k)] @ np.linalg.inv(S[np.ix_(k, k)])
+        expected[u] = p[u] + gain @ (y[k] - p[k])
+        np.testing.assert_allclose(x, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_scores_are_of_models_without_the_row(rows, weighted):
+    X, Y = rows
+    weights = np.random.default_rng(2).uniform(0.3, 3, 60) if weighted else np.ones(60)
+    given = as_rows(X, Y, weights)
+    ridge = filling._HeldOutRidge(given)
+    coefficients = ridge.coefficients(Y)
+    scaled = (X - given.mean) / given.scale
+    for choice in (0, 8, 14):
+        found = ridge.scores(coefficients, choice, Y)
+        unit = np.trace(given.Sxx) / len(given.Sxx)
+        twin = Ridge(unit * filling._PENALTIES[choice])
+        for i in (0, 17, 59):
+            others = np.arange(60) != i
+            twin.fit(scaled[others], Y[others], sample_weight=weights[others])
+            np.testing.assert_allclose(found[i], twin.predict(scaled[[i]])[0])
+
+
+def test_correlations_are_of_pairs_that_are_known():
+    rng = np.random.default_rng(3)
+    R, known = rng.normal(size=(40, 3)) @ rng.normal(size=(3, 3)), rng.random((40, 3))
+    known, w = known < 0.7, rng.uniform(0.5, 2, 40)
+    R = np.where(known, R, 0.0)
+    given = as_rows(R, R, w)
+    C, spread = filling._left_over(R, known, given)
+    literal, counts = np.eye(3), np.empty((3, 3))
+    for a in range(3):
+        for b in range(3):
+            both = known[:, a] & known[:, b]
+            counts[a, b] = w[both].sum()
+            literal[a, b] = (w * R[:, a] * R[:, b])[both].sum() / counts[a, b]
+    np.testing.assert_allclose(spread, np.sqrt(np.diag(literal)))
+    literal /= np.outer(spread, spread)
+    literal = np.clip(literal, -1, 1)
+    off = ~np.eye(3, dtype=bool)
+    drawn = (((1 - literal**2) ** 2) / counts)[off].sum() / (literal[off] ** 2).sum()
+    np.testing.assert_allclose(C[off], (1 - drawn) * literal[off])
+    assert 0 < drawn < 0.5
+    np.testing.assert_array_equal(np.diag(C), 1)
+
+
+def test_rounds_end_where_a_label_is_learnt_where_it_is_known(monkeypatch):
+    """With one label nothing is told by others: ridge regression of the known rows."""
+    X, Y = random_rows(0, n=80, m=5, q=1)
+    _, known = hide(Y, 0.4)
+    monkeypatch.setattr(filling, "_PENALTIES", np.array([0.1]))
+    monkeypatch.setattr(filling, "_TOLERANCE", 0.0)
+    given = as_rows(X, Y)
+    filled, _ = filling.fill(given, Y, known)
+    scaled = (X - given.mean) / given.scale
+    k = known[:, 0]
+    twin = Ridge(0.1 * np.trace(given.Sxx) / 5).fit(scaled[k], Y[k, 0])
+    expected = np.clip(twin.predict(scaled[~k]), 0, 1)
+    np.testing.assert_allclose(filled[~k, 0], expected, atol=1e-6)
+
+
+# What it recovers
+
+
+def test_a_copied_label_comes_back_where_features_say_nothing():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(300, 5)), (rng.random((300, 3)) < 0.4).astype(float)
+    Y = np.column_stack([Y, Y[:, 0], 1 - Y[:, 1]])
+    hidden, known = hide(Y, 0.3)
+    known[:, :3] = True
+    hidden[:, :3] = Y[:, :3]
+    filled = HOMI(missing_labels="ignore").fit(X, hidden).filled_labels_
+    np.testing.assert_array_equal(filled[known], Y[known])
+    assert np.abs(filled - Y).max() < 0.1
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.5])
+def test_yeast_gets_more_back_than_by_zeros(data, share):
+    X, Y, *_ = data("yeast")
+    Y = np.asarray(Y, dtype=float)
+    train, test = np.arange(1500), np.arange(1500, 2417)
+    hidden, known = hide(Y[train], share)
+    model = HOMI(gamma=0.1, missing_labels="ignore").fit(X[train], hidden)
+    found, true = model.filled_labels_[~known], Y[train][~known]
+    # Squared errors of the hidden labels: of ours, of the labels' means, of zeros.
+    by_means = np.where(known, 0, np.nanmean(hidden, axis=0))[~known]
+    ours, means, zeros = (np.mean((true - a) ** 2) for a in (found, by_means, 0))
+    assert ours < 0.65 * means < 0.65 * zeros
+    assert macro_auc(true[:, None], found[:, None]) > 0.9
+    # Of what zeros cost the model on new rows, nearly all comes back.
+    models = (
+        model,
+        HOMI(gamma=0.1).fit(X[train], np.nan_to_num(hidden)),
+        HOMI(gamma=0.1).fit(X[train], Y[train]),
+    )
+    for loss, method in (
+        (hamming_loss, "predict"),
+        (ranking_loss, "decision_function"),
+    ):
+        filled, zeros, full = (
+            loss(Y[test], getattr(m, method)(X[test])) for m in models
+        )
+        assert full < filled < zeros
+        assert filled - full < 0.4 * (zeros - full)
+
+
+# Every option
+
+
+@every_option
+def test_known_labels_stay_and_unknown_ones_lie_between(rows, options):
+    X, Y = rows
+    hidden, known = hide(Y, 0.3)
+    hidden[:3] = np.nan
+    known[:3] = False
+    model = HOMI(missing_labels="ignore", **options).fit(X, hidden)
+    filled = model.filled_labels_
+    assert filled.shape == Y.shape
+    np.testing.assert_array_equal(filled[known], Y[known])
+    assert ((filled >= 0) & (filled <= 1)).all()
+    assert np.mean((filled > 0.5) == Y) > 0.85
+    assert np.mean(model.predict(X) == Y) > 0.75
+    assert set(np.unique(model.predict(X))) <= {0, 1}
+
+
+@every_option
+def test_the_model_is_that_of_the_filled_labels(rows, options, monkeypatch):
+    """Fitted to the filled labels as if they had been given."""
+    X, Y = rows
+    hidden, _ = hide(Y, 0.3)
+    model = HOMI(missing_labels="ignore", **options).fit(X, hidden)
+    monkeypatch.setattr("homi.estimators.targets._check_indicator", np.asarray)
+    expected = HOMI(**options).fit(X, model.filled_labels_)
+    np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-6, atol=1e-8)
+
+
+@every_option
+def test_where_all_is_known_nothing_changes(rows, options):
+    X, Y = rows
+    model = HOMI(missing_labels="ignore", **options).fit(X, Y)
+    np.testing.assert_array_equal(model.coef_, HOMI(**options).fit(X, Y).coef_)
+    np.testing.assert_array_equal(model.filled_labels_, Y)
+
+
+def test_weights_of_rows_and_labels_may_be_given_too(rows):
+    X, Y = rows
+    hidden, known = hide(Y, 0.3)
+    weights = np.where(np.arange(60) % 4 == 0, 0.0, 2.0)
+    kept = weights > 0
+    given = {"label_weight": [1.0, 2.0, 3.0, 4.0]}
+    model = HOMI(missing_labels="ignore").fit(X, hidden, weights, **given)
+    expected = HOMI(missing_labels="ignore").fit(
+        X[kept], hidden[kept], weights[kept], **given
+    )
+    np.testing.assert_allclose(model.coef_, expected.coef_, atol=1e-12)
+    filled = model.filled_labels_
+    np.testing.assert_array_equal(filled[kept], expected.filled_labels_)
+    np.testing.assert_array_equal(filled[known], Y[known])
+    assert np.mean(((filled > 0.5) == Y)[~kept]) > 0.8
+
+
+def test_sparse_rows_are_as_dense_ones_and_stay_so(monkeypatch):
+    X = sparse.random(400, 60, 0.04, format="csr", random_state=0)
+    Y = random_rows(0, n=400)[1]
+    hidden, _ = hide(Y, 0.3)
+    dense = HOMI(missing_labels="ignore", gamma=0).fit(X.toarray(), hidden)
+    written = []
+    original = sparse.csr_array.toarray
+
+    def watched(self, *args, **kwargs):
+        written.append(self.shape)
+        return original(self, *args, **kwargs)
+
+    monkeypatch.setattr(sparse.csr_array, "toarray", watched)
+    model = HOMI(missing_labels="ignore", gamma=0).fit(X, hidden)
+    assert (400, 60) not in written
+    np.testing.assert_allclose(model.filled_labels_, dense.filled_labels_, atol=1e-8)
+    np.testing.assert_allclose(model.coef_, dense.coef_, atol=1e-8)
+
+
+# Kinds of Y
+
+
+def with_na(Y, dtype):
+    return pd.DataFrame({c: pd.array(list(Y[:, c]), dtype=dtype) for c in range(4)})
+
+
+KINDS = {
+    "float32": lambda Y: Y.astype(np.float32),
+    "list": lambda Y: Y.tolist(),
+    "None": lambda Y: np.where(np.isnan(Y), None, Y),
+    "bools and None": lambda Y: np.where(np.isnan(Y), None, Y == 1),
+    "pandas": pd.DataFrame,
+    "pandas objects": lambda Y: pd.DataFrame(np.where(np.isnan(Y), None, Y)),
+    "pandas Int64": lambda Y: with_na(np.where(np.isnan(Y), None, Y), "Int64"),
+    "pandas boolean": lambda Y: with_na(np.where(np.isnan(Y), None, Y), "boolean"),
+    "polars": lambda Y: pl.DataFrame(
+        [[None if np.isnan(y) else int(y) for y in column] for column in Y.T]
+    ),
+    "polars bool": lambda Y: pl.DataFrame(
+        [[None if np.isnan(y) else bool(y) for y in column] for column in Y.T]
+    ),
+    "sparse": sparse.csr_array,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_Y_of_every_kind(rows, kind):
+    X, Y = rows
+    hidden, _ = hide(Y, 0.3)
+    expected = HOMI(missing_labels="ignore").fit(X, hidden)
+    model = HOMI(missing_labels="ignore").fit(X, KINDS[kind](hidden))
+    np.testing.assert_allclose(model.filled_labels_, expected.filled_labels_)
+    np.testing.assert_allclose(model.coef_, expected.coef_)
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "boolean"])
+def test_frames_that_could_have_unknown_labels_but_have_none(rows, dtype):
+    X, Y = rows
+    model = HOMI(missing_labels="ignore").fit(X, with_na(Y.astype(int), dtype))
+    np.testing.assert_array_equal(model.coef_, HOMI().fit(X, Y).coef_)
+
+
+def test_one_label(rows):
+    X, Y = rows
+    hidden, known = hide(Y[:, :1], 0.3)
+    model = HOMI(missing_labels="ignore").fit(X, hidden)
+    assert model.predict(X).shape == (60, 1)
+    np.testing.assert_array_equal(model.filled_labels_[known], Y[:, :1][known])
+
+
+BAD = {
+    "by default": (
+        {},
+        lambda Y: Y,
+        r'contains NaN in \d+ .*drop these rows.*HOMI\(missing_labels="ignore"\)',
+    ),
+    "None by default": (
+        {},
+        lambda Y: np.where(np.isnan(Y), None, Y),
+        r'NaN or None in \d+ of its entries.*HOMI\(missing_labels="ignore"\)',
+    ),
+    "numbers in words": (
+        {"missing_labels": "ignore"},
+        lambda Y: np.where(np.isnan(Y), None, "1"),
+        "only 0 and 1, got '0', '1'; encode names",
+    ),
+    "a label known nowhere": (
+        {"missing_labels": "ignore"},
+        lambda Y: np.column_stack([Y, np.full(len(Y), np.nan)]),
+        r"nothing is known of the label\(s\) 'y4'.*leave such labels out",
+    ),
+    "many labels known nowhere": (
+        {"missing_labels": "ignore"},
+        lambda Y: np.column_stack([Y, np.full((len(Y), 5), np.nan)]),
+        "'y4', 'y5', 'y6' and 2 more",
+    ),
+    "infinity": (
+        {"missing_labels": "ignore"},
+        lambda Y: np.where(Y == 1, np.inf, Y),
+        "contains infinity",
+    ),
+    "other numbers": (
+        {"missing_labels": "ignore"},
+        lambda Y: 2 * Y,
+        r"only 0 and 1, got 0\.0, 2\.0",
+    ),
+    "words": (
+        {"missing_labels": "ignore"},
+        lambda Y: np.where(np.isnan(Y), None, "a"),
+        "only 0 and 1, got '0', 'a'",
+    ),
+    "unknown classes": (
+        {"missing_labels": "ignore"},
+        lambda Y: Y[:, 0],
+        "contains NaN.*columns of 0 and 1",
+    ),
+    "a word": (
+        {"missing_labels": "fill"},
+        lambda Y: Y,
+        "'missing_labels' parameter of HOMI must be",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_gets_a_clear_error(rows, case):
+    X, Y = rows
+    options, spoil, message = BAD[case]
+    with pytest.raises(ValueError, match=message):
+        HOMI(**options).fit(X, spoil(hide(Y, 0.3)[0]))
+
+
+def test_a_label_known_only_without_weight_is_known_nowhere(rows):
+    X, Y = rows
+    Y[10:, 2] = np.nan
+    weights = (np.arange(60) >= 10).astype(float)
+    with pytest.raises(ValueError, match=r"nothing is known of the label\(s\) 'y2'"):
+        HOMI(missing_labels="ignore").fit(X, Y, weights)
+
+
+@pytest.mark.parametrize("what", [0.0, 1.0])
+def test_labels_that_are_always_the_same(rows, what):
+    X, Y = rows
+    Y[:, 1] = what
+    hidden, _ = hide(Y, 0.3)
+    filled = HOMI(missing_labels="ignore").fit(X, hidden).filled_labels_
+    np.testing.assert_allclose(filled[:, 1], what, atol=1e-3)
+
+
+@pytest.mark.parametrize("n", [3, 6])
+@pytest.mark.filterwarnings("ignore:n_neighbors")
+def test_few_rows(n):
+    X, Y = random_rows(0, n=n, m=8)
+    Y[0, :3] = np.nan
+    model = HOMI(missing_labels="ignore").fit(X, Y)
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+def test_constant_features():
+    Y, _ = hide(random_rows(0, n=60)[1], 0.3)
+    filled = HOMI(missing_labels="ignore", gamma=0).fit(np.ones((60, 3)), Y)
+    assert np.isfinite(filled.filled_labels_).all()
+
+
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks([HOMI(missing_labels="ignore")])
+def test_scikit_learn(estimator, check):
+    check(estimator)
