@@ -110,10 +110,8 @@ def scalars_of(model: Any) -> dict[str, Any]:
 def set_scalars(model: Any, facts: Any) -> None:
     for name, value in facts.items():
         found = decode(value)
-        if (
-            not _PUBLIC.fullmatch(name)
-            or hasattr(type(model), name)
-            or not (found is None or isinstance(found, bool | int | float | str))
+        if not _PUBLIC.fullmatch(name) or not (
+            found is None or isinstance(found, bool | int | float | str)
         ):
             raise ModelFileError(f"{name[:40]!r} is nothing that a fit leaves.")
         setattr(model, name, found)
