@@ -16,10 +16,11 @@ LAYERS = [
     {"solver", "margins", "explorer"},
     {"estimators"},
     {"thresholds"},
+    {"io"},
     {"", "plots", "cli_errors"},
     {"benchmark"},
     {"report"},
-    {"demo", "data_cli", "bench_progress"},
+    {"demo", "data_cli", "model_cli", "bench_progress"},
     {"bench_cli", "explain_cli"},
     {"cli", "__main__"},
 ]

@@ -3,16 +3,26 @@
 import sys
 
 
+def _stopped() -> int:
+    print("Stopped.", file=sys.stderr)
+    return 130
+
+
 def main() -> None:
     """Run the command, or say what to install for it."""
     try:
         from homi.cli import app
+    except KeyboardInterrupt:
+        sys.exit(_stopped())
     except ImportError as error:
         sys.exit(
             f"homi: the command needs the package {error.name}, which is not "
             "installed; install what it needs by: pip install 'homi[all]'"
         )
-    app()
+    try:
+        app()
+    except KeyboardInterrupt:
+        sys.exit(_stopped())
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from homi import demo as demonstration
 from homi.bench_cli import bench_app
 from homi.data_cli import data_app
 from homi.explain_cli import explain
+from homi.model_cli import COMMANDS
 
 app = typer.Typer(
     help="Multi-label classification that learns how labels depend on each other.",
@@ -44,6 +45,10 @@ def _main(
     ] = False,
 ) -> None:
     """Multi-label classification that learns how labels depend on each other."""
+
+
+for _command in COMMANDS:
+    app.command()(_command)
 
 
 @app.command()

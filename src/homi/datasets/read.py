@@ -87,7 +87,7 @@ def read(
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}.")
     try:
-        features, chosen = split(_parser(path)(path), labels)
+        features, chosen = split(parser(path)(path), labels)
         X, names = _encoded(_imputed(features, missing), nominal)
         _settle(X, missing)
         return _dataset(X, indicators(chosen), names, chosen.names)
@@ -103,7 +103,8 @@ def _check_option(name: str, value: str, known: tuple[str, ...]) -> None:
         raise ValueError(f"{name}={value!r}; expected one of {', '.join(known)}.")
 
 
-def _parser(path: Path) -> Callable[[Path], Content]:
+def parser(path: Path) -> Callable[[Path], Content]:
+    """The function that parses a file of this name."""
     parsers = {".arff": arff.parse, ".npz": npz.parse}
     parsers |= dict.fromkeys((".libsvm", ".svm", ".svmlight", ".txt"), libsvm.parse)
     tables = {".csv": "parse_text", ".tsv": "parse_text", ".parquet": "parse_parquet"}
@@ -146,7 +147,9 @@ def _imputed(table: Table, missing: Missing) -> Table:
     entries = table.values.data if sparse.issparse(table.values) else table.values
     if missing == "zero" or not np.isnan(entries).any():
         return table
-    gaps = {j: int(np.isnan(column).sum()) for j, column, _ in _columns(table.values)}
+    gaps = {
+        j: int(np.isnan(column).sum()) for j, column, _ in each_column(table.values)
+    }
     gaps = {j: count for j, count in gaps.items() if count}
     if missing == "error":
         worst = sorted(gaps, key=lambda j: -gaps[j])
@@ -162,7 +165,7 @@ def _imputed(table: Table, missing: Missing) -> Table:
 def _filled(table: Table, gaps: set[int], missing: Missing) -> Any:
     is_sparse = sparse.issparse(table.values)
     values = sparse.csc_array(table.values) if is_sparse else table.values.copy()
-    for j, column, n_absent in _columns(values):
+    for j, column, n_absent in each_column(values):
         if j in gaps:
             is_gap = np.isnan(column)
             seen = np.concatenate([column[~is_gap], np.zeros(n_absent)])
@@ -172,7 +175,7 @@ def _filled(table: Table, gaps: set[int], missing: Missing) -> Any:
                     "or pass missing='zero'."
                 )
             how = "most_frequent" if j in table.nominal else missing
-            column[is_gap] = _typical(seen, how)
+            column[is_gap] = typical(seen, how)
     return values.tocsr() if is_sparse else values
 
 
@@ -186,7 +189,7 @@ def _settle(X: Any, missing: Missing) -> None:
         X.sort_indices()
 
 
-def _columns(values: Any) -> Iterator[tuple[int, Vector, int]]:
+def each_column(values: Any) -> Iterator[tuple[int, Vector, int]]:
     """Each column's number, a view of its entries, and how many zeros are absent."""
     if not sparse.issparse(values):
         yield from ((j, values[:, j], 0) for j in range(values.shape[1]))
@@ -196,7 +199,8 @@ def _columns(values: Any) -> Iterator[tuple[int, Vector, int]]:
         yield j, values.data[start:stop], values.shape[0] - (stop - start)
 
 
-def _typical(seen: Vector, how: str) -> float:
+def typical(seen: Vector, how: str) -> float:
+    """What stands for a missing value among those seen."""
     if how == "most_frequent":
         numbers, counts = np.unique(seen, return_counts=True)
         return float(numbers[counts.argmax()])
@@ -209,7 +213,7 @@ def _encoded(table: Table, nominal: Nominal) -> tuple[Any, list[str]]:
     values, names = table.values, table.names
     changed = sorted(table.nominal)
     if nominal == "codes":  # most nominal columns are {0,1}: their own positions
-        changed = [j for j in changed if not _is_range(_codes(table.nominal[j]))]
+        changed = [j for j in changed if not _is_range(codes(table.nominal[j]))]
     _check_size(table, changed, nominal)
     is_sparse = sparse.issparse(values)
     if is_sparse and changed:  # columns are taken one by one
@@ -239,17 +243,18 @@ def _block(table: Table, j: int, nominal: Nominal) -> tuple[Any, list[str]]:
         names = [f"{table.names[j]}={word}" for word in words]
         return block if is_sparse else block.toarray(), names
     coded = np.full_like(column, np.nan)
-    coded[rows, 0] = _codes(words)[positions]
+    coded[rows, 0] = codes(words)[positions]
     return sparse.csr_array(coded) if is_sparse else coded, [table.names[j]]
 
 
-def _codes(words: list[str]) -> Vector:
+def codes(words: list[str]) -> Vector:
     """The values themselves if all are numbers, else their positions."""
+    positions = np.arange(float(len(words)))
     try:
-        codes = np.array([number(word) for word in words])
+        values = np.array([number(word) for word in words])
     except ValueError:
-        codes = np.arange(float(len(words)))
-    return codes if np.isfinite(codes).all() else np.arange(float(len(words)))
+        return positions
+    return values if np.isfinite(values).all() else positions
 
 
 def _is_range(codes: Vector) -> bool:

@@ -90,7 +90,7 @@ def split(content: Content, labels: Labels | None) -> tuple[Table, Table]:
     wanted = labels if labels is not None else content.said
     if wanted is None:
         raise ValueError(f"nothing says which columns are labels; {WAYS}{content.note}")
-    chosen = set(_chosen(table.names, wanted))
+    chosen = set(chosen_columns(table.names, wanted))
     order = range(len(table.names))
     rest = [j for j in order if j not in chosen]
     return table.take(rest), table.take([j for j in order if j in chosen])
@@ -165,8 +165,8 @@ def _truth(value: str) -> int:
     return _TRUTH.get(value.strip().lower(), -1)
 
 
-def _chosen(names: list[str], labels: Labels) -> Iterable[int]:
-    """Positions of the labels among the names."""
+def chosen_columns(names: list[str], labels: Labels) -> Iterable[int]:
+    """Positions of the labels among the names; `labels` as in `read`."""
     if isinstance(labels, os.PathLike) or (
         isinstance(labels, str) and labels.lower().endswith(".xml")
     ):

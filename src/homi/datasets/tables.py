@@ -52,7 +52,12 @@ _PARQUET_ERRORS = (
 
 
 def parse_text(path: Path) -> Content:
-    """A CSV or TSV file whose first line names the columns.
+    """A CSV or TSV file whose first line names the columns."""
+    return content(*text_columns(path))
+
+
+def text_columns(path: Path) -> tuple[list[str], list[Any]]:
+    """Names and columns of a CSV or TSV file, as they stand there.
 
     Every column is read as text and its type decided by the whole of it: pyarrow
     would decide by the first block of the file, and fail on what comes later.
@@ -70,7 +75,7 @@ def parse_text(path: Path) -> Content:
     if any(kind != pa.string() for kind in table.schema.types):
         raise Refused("line 1: the quotes in the header cannot be understood.")
     names = [column[0].as_py() for column in table.columns]
-    return _content(names, [column.slice(1) for column in table.columns])
+    return names, [column.slice(1) for column in table.columns]
 
 
 def _csv(path: Path, delimiter: str, size: dict[str, Any]) -> Any:
@@ -105,6 +110,11 @@ def _line_of(row: int, path: Path, delimiter: str) -> int:
 
 def parse_parquet(path: Path) -> Content:
     """A Parquet file; an index that pandas stored with it is left out."""
+    return content(*parquet_columns(path))
+
+
+def parquet_columns(path: Path) -> tuple[list[str], list[Any]]:
+    """Names and columns of a Parquet file, as they stand there."""
     with open_binary(path) as file:
         source = pa.py_buffer(file.read()) if split_name(path)[2] else file
         try:
@@ -113,7 +123,7 @@ def parse_parquet(path: Path) -> Content:
             raise
         except _PARQUET_ERRORS as error:
             raise Refused(f"cannot be read as Parquet: {error}") from error
-    return _content(table.column_names, table.columns)
+    return table.column_names, table.columns
 
 
 def _n_columns(path: Path, delimiter: str) -> int:
@@ -143,7 +153,8 @@ def _parquet(source: Any, budget: int) -> Any:
     return file.read().drop_columns(index).unify_dictionaries()
 
 
-def _content(names: list[str], columns: list[Any]) -> Content:
+def content(names: list[str], columns: list[Any]) -> Content:
+    """Columns as numbers, or as positions in lists of texts."""
     n_rows = len(columns[0]) if columns else 0
     values, nominal = np.empty((n_rows, len(columns))), {}
     for j, (name, column) in enumerate(zip(names, columns, strict=True)):

@@ -18,7 +18,7 @@ from sklearn.utils.validation import (
 from homi.estimators.targets import Target, check_target
 
 #: How near to 0 and 1 a score is a probability as it stands.
-_TAIL = 0.05
+TAIL = 0.05
 
 
 class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
@@ -208,8 +208,8 @@ def strictly_inside(p: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _bend(g: NDArray[np.float64]) -> NDArray[np.float64]:
     """g where it is well inside (0, 1), hyperbolic tails that never reach 0 or 1."""
-    below = _TAIL**2 / (2 * _TAIL - np.minimum(g, _TAIL))
-    above = _TAIL**2 / (2 * _TAIL - np.minimum(1.0 - g, _TAIL))
+    below = TAIL**2 / (2 * TAIL - np.minimum(g, TAIL))
+    above = TAIL**2 / (2 * TAIL - np.minimum(1.0 - g, TAIL))
     # Far out, 1 less the tail is rounded to 1.
     above = np.minimum(1.0 - above, np.nextafter(1.0, 0.0))
-    return np.where(g < _TAIL, below, np.where(g > 1 - _TAIL, above, g))
+    return np.where(g < TAIL, below, np.where(g > 1 - TAIL, above, g))

@@ -86,7 +86,7 @@ def held_out_maps(
     return P
 
 
-class _Isotonics(NamedTuple):
+class Isotonics(NamedTuple):
     """Monotone functions; a single one serves every column."""
 
     functions: list[IsotonicRegression]
@@ -101,12 +101,12 @@ class _Isotonics(NamedTuple):
         return np.clip(P, self.margin, 1.0 - self.margin)
 
 
-def _fit_isotonic(S: Array, Y: Labels) -> _Isotonics:
+def _fit_isotonic(S: Array, Y: Labels) -> Isotonics:
     functions = [
         IsotonicRegression(out_of_bounds="clip").fit(s, y.astype(float))
         for s, y in zip(S.T, Y.T, strict=True)
     ]
-    return _Isotonics(functions, 1.0 / (len(S) + 2.0))
+    return Isotonics(functions, 1.0 / (len(S) + 2.0))
 
 
 FITS: dict[str, Callable[[Array, Labels], Map]] = {

@@ -268,9 +268,13 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):
             "unseen": unseen[self.strategy_],
         }
         self.held_out_score_ = {k: metric(Y, p) for k, p in predictions.items()}
+        self._show_rule(Y.shape[1])
+
+    def _show_rule(self, n_labels: int) -> None:
+        """The attribute that the strategy promises."""
         rule = self._rule.rule
         if isinstance(rule, Thresholds):
-            self.thresholds_ = np.full(Y.shape[1], np.inf)
+            self.thresholds_ = np.full(n_labels, np.inf)
             self.thresholds_[self._rule.seen] = rule.values
         elif isinstance(rule, TopLabels):
             self.top_k_ = rule.k

@@ -1,0 +1,133 @@
+"""The file itself: safetensors with a JSON header in its metadata, and a checksum."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from homi.io.atomic import write_whole
+from homi.io.errors import ModelFileError
+
+Tensors = dict[str, NDArray[Any]]
+
+#: What this version writes, and the newest that it reads.
+FORMAT = 1
+
+_KEYS = {"homi", "sha256"}
+#: Types of tensors that a model has; safetensors knows more.
+_DTYPES = frozenset({"float64", "float32", "int64", "int32", "uint8", "bool"})
+
+
+def write_container(path: Path, header: dict[str, Any], tensors: Tensors) -> None:
+    """Write a file, whole or not at all."""
+    try:
+        text = json.dumps({"format": FORMAT, **header}, allow_nan=False)
+    except RecursionError as error:
+        raise ModelFileError(
+            "the model's values are nested too deeply to save."
+        ) from error
+    # Tensors are written row by row, whatever their order in memory.
+    rows = {name: np.ascontiguousarray(value) for name, value in tensors.items()}
+    metadata = {"homi": text, "sha256": _digest(text, rows)}
+    write_whole(path, _safetensors().save(rows, metadata=metadata))
+
+
+def read_container(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Tensors]:
+    """The header and the tensors of a file, checked to be as they were written."""
+    path = Path(path)
+    if path.is_dir() or (path.exists() and not path.is_file()):
+        raise ModelFileError(f"{path} is not a file; name a model file.")
+    data = path.read_bytes()
+    numpy_tensors = _safetensors()
+    try:
+        tensors = numpy_tensors.load(data)
+        text, stated = _metadata(data)
+        header = json.loads(text, parse_constant=_no_constant)
+    except ModelFileError as error:
+        raise ModelFileError(f"{path} is not a model of homi: {error}") from error
+    except MemoryError as error:
+        raise ModelFileError(f"{path} needs more memory than there is.") from error
+    except Exception as error:
+        # safetensors has its own exception, and numpy and json raise theirs.
+        raise ModelFileError(
+            f"{path} is not a model file, or is damaged or cut short "
+            f"({_reason(error)}); save it again, or copy it again from where it was "
+            "whole."
+        ) from error
+    _check_format(path, header)
+    if _digest(text, tensors) != stated:
+        raise ModelFileError(
+            f"{path} is damaged: its checksum differs from its content; copy it again "
+            "from where it was whole."
+        )
+    if strange := [t for t in tensors.values() if t.dtype.name not in _DTYPES]:
+        raise ModelFileError(
+            f"{path} holds a tensor of type {strange[0].dtype}, which no model has."
+        )
+    return header, tensors
+
+
+def _safetensors() -> Any:
+    try:
+        import safetensors.numpy
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "model files need the package safetensors, which is not installed; "
+            "install it by: pip install 'homi[io]'",
+            name=error.name,
+        ) from error
+    return safetensors.numpy
+
+
+def _metadata(data: bytes) -> tuple[str, str]:
+    """The header's text and the checksum; safetensors has checked the rest."""
+    (size,) = struct.unpack("<Q", data[:8])
+    metadata = json.loads(data[8 : 8 + size]).get("__metadata__") or {}
+    if set(metadata) != _KEYS:
+        raise ModelFileError(
+            "it is a safetensors file without our header; name a file that homi.io."
+            "save or homi fit wrote."
+        )
+    return metadata["homi"], metadata["sha256"]
+
+
+def _no_constant(name: str) -> None:
+    raise ModelFileError(f"its header holds {name}, which is not JSON.")
+
+
+def _reason(error: Exception) -> str:
+    return " ".join(str(error).split())[:120] or type(error).__name__
+
+
+def _check_format(path: Path, header: Any) -> None:
+    stated = header.get("format") if isinstance(header, dict) else None
+    if type(stated) is not int or stated < 1:
+        raise ModelFileError(f"{path} is damaged: its header states no format.")
+    if stated > FORMAT:
+        raise ModelFileError(
+            f"{path} is of format {stated}, made by a newer homi; this one reads "
+            f"formats up to {FORMAT}: upgrade it by pip install --upgrade homi."
+        )
+
+
+def _digest(text: str, tensors: Tensors) -> str:
+    """SHA-256 over the header and every tensor with its name, type and shape."""
+    digest = hashlib.sha256(_part(text.encode()))
+    for name in sorted(tensors):
+        tensor = tensors[name]
+        about = json.dumps([name, tensor.dtype.name, tensor.shape])
+        digest.update(_part(about.encode()))
+        digest.update(_part(np.ascontiguousarray(tensor).tobytes()))
+    return digest.hexdigest()
+
+
+def _part(data: bytes) -> bytes:
+    """Lengths in front, so that no two contents are hashed as one text."""
+    return struct.pack("<Q", len(data)) + data

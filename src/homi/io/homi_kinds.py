@@ -1,0 +1,145 @@
+"""HOMI and HOMICV: coefficients, and the landmarks of a kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.kernel_approximation import Nystroem
+
+from homi.estimators.homi import HOMI
+from homi.estimators.homi_cv import HOMICV
+from homi.estimators.kernel_map import KERNELS, KernelMap
+from homi.estimators.scaling import Scaler
+from homi.io.errors import ModelFileError
+from homi.io.fitted import (
+    facts_of,
+    features_of,
+    number,
+    params_of,
+    rebuilt,
+    scalars_of,
+    set_facts,
+    set_features,
+    set_scalars,
+)
+from homi.io.tensors import Out, Source
+from homi.io.values import decode, encode
+
+CODE = (
+    "the kernel is a function, and a model file holds no code; fit with one of "
+    f"{', '.join(KERNELS)} to save the model."
+)
+
+#: Shapes in features p that the scores are linear in, and labels q.
+_SHAPES = {
+    "feature_weights_": "pq",
+    "feature_bias_": "q",
+    "label_correlation_": "qq",
+    "label_bias_": "q",
+    "coef_": "qp",
+    "intercept_": "q",
+}
+
+
+def dump_homi(model: HOMI, out: Out) -> dict[str, Any]:
+    """The fitted part of a header, with the tensors put out."""
+    fitted = {**facts_of(model), **features_of(model)}
+    fitted["scalars"] = scalars_of(model)
+    fitted["history_"] = encode(list(model.history_), "history_")
+    if (kernel_map := getattr(model, "_kernel_map", None)) is not None:
+        fitted["kernel"] = _dump_kernel(kernel_map, out.under("kernel"))
+    for name in _SHAPES:
+        out.put(name, getattr(model, name))
+    return fitted
+
+
+def load_homi(params: Any, fitted: Any, source: Source) -> HOMI:
+    model: HOMI = rebuilt(HOMI, params)
+    if fitted is None:
+        return model
+    set_scalars(model, fitted["scalars"])
+    sizes = {"q": set_facts(model, fitted), "p": set_features(model, fitted)}
+    model._kernel_map = None
+    if "kernel" in fitted:
+        about = fitted["kernel"]
+        loaded = _load_kernel(about, source.under("kernel"), sizes["p"])
+        model._kernel_map, sizes["p"] = loaded, len(loaded.nystroem.normalization_)
+    for name, letters in _SHAPES.items():
+        shape = tuple(sizes[letter] for letter in letters)
+        setattr(model, name, source.floats(name, shape))
+    model.history_ = decode(fitted["history_"])
+    return model
+
+
+def _dump_kernel(kernel_map: KernelMap, out: Out) -> dict[str, Any]:
+    nystroem = kernel_map.nystroem
+    if not isinstance(nystroem.kernel, str):
+        raise ModelFileError(CODE)
+    # What was fitted counts: parameters may have been set since.
+    about = {"name": nystroem.kernel, "scaled": kernel_map.scaler is not None}
+    about |= {
+        name: encode(getattr(nystroem, name), f"{name} of the kernel")
+        for name in ("gamma", "degree", "coef0")
+    }
+    if kernel_map.scaler is not None:
+        for name in ("mean", "scale", "shift"):
+            out.put(name, getattr(kernel_map.scaler, name))
+    out.put("component_indices", nystroem.component_indices_)
+    about["n_components"] = len(nystroem.normalization_)
+    about["landmarks"] = out.put_matrix("landmarks", nystroem.components_)
+    about["normalization"] = out.put_matrix("normalization", nystroem.normalization_)
+    return about
+
+
+def _load_kernel(about: Any, source: Source, m: int) -> KernelMap:
+    if about["name"] not in tuple(KERNELS):
+        raise ModelFileError(f"the kernel {str(about['name'])[:40]!r} is unknown here.")
+    given = {
+        name: None if about[name] is None else number(about[name], name)
+        for name in ("gamma", "degree", "coef0")
+    }
+    count = int(number(about["n_components"], "n_components"))
+    nystroem = Nystroem(kernel=about["name"], n_components=count, **given)
+    nystroem.components_ = source.matrix("landmarks", (count, m), about["landmarks"])
+    nystroem.normalization_ = source.matrix(
+        "normalization", (count, count), about["normalization"]
+    )
+    nystroem.component_indices_ = source.integers("component_indices", (count,))
+    nystroem.n_features_in_, nystroem._n_features_out = m, count
+    # Neither is fitted anew: both get what their fits had left.
+    loaded = object.__new__(KernelMap)
+    loaded.nystroem, loaded.scaler = nystroem, None
+    if about["scaled"]:
+        loaded.scaler = object.__new__(Scaler)
+        for name in ("mean", "scale", "shift"):
+            setattr(loaded.scaler, name, source.floats(name, (m,)))
+        if not (loaded.scaler.scale > 0).all():
+            raise ModelFileError("a feature has a scale that is not positive.")
+    return loaded
+
+
+def dump_homi_cv(model: HOMICV, out: Out) -> dict[str, Any]:
+    best = model.best_estimator_
+    return {
+        **facts_of(model),
+        **features_of(model),
+        "best_params_": encode(model.best_params_, "best_params_"),
+        "best_score_": encode(model.best_score_, "best_score_"),
+        "cv_results_": encode(model.cv_results_, "cv_results_"),
+        "best": {"params": params_of(best), "fitted": dump_homi(best, out)},
+    }
+
+
+def load_homi_cv(params: Any, fitted: Any, source: Source) -> HOMICV:
+    model: HOMICV = rebuilt(HOMICV, params)
+    if fitted is None:
+        return model
+    n_labels, n_features = set_facts(model, fitted), set_features(model, fitted)
+    for name in ("best_params_", "best_score_", "cv_results_"):
+        setattr(model, name, decode(fitted[name]))
+    best = load_homi(fitted["best"]["params"], fitted["best"]["fitted"], source)
+    sizes = (len(best.label_names_), best.n_features_in_)
+    if sizes != (n_labels, n_features):
+        raise ModelFileError("the chosen model is of other features or labels.")
+    model.best_estimator_ = best
+    return model

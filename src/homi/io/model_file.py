@@ -1,0 +1,211 @@
+"""A fitted model <-> one file, without pickle."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import os
+import platform
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from homi.io.container import FORMAT, read_container, write_container
+from homi.io.errors import ModelFileError
+from homi.io.kinds import dump, load
+from homi.io.tensors import Out, Source
+from homi.io.values import decode, encode
+
+_PACKAGES = ("homi", "numpy", "scipy", "scikit-learn")
+
+#: What code of ours, numpy or scikit-learn raises on values that make no sense.
+_MALFORMED = (
+    AttributeError,
+    LookupError,
+    OverflowError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """What a model file holds.
+
+    Attributes
+    ----------
+    model : estimator
+        The fitted model.
+    preprocessing : dict
+        How columns of a table become rows of the model; empty unless given to ``save``.
+    provenance : dict
+        Versions, date, and what ``save`` was given.
+    """
+
+    model: Any
+    preprocessing: dict[str, Any]
+    provenance: dict[str, Any]
+
+
+def save(
+    model: Any,
+    path: str | os.PathLike[str],
+    *,
+    preprocessing: dict[str, Any] | None = None,
+    provenance: dict[str, Any] | None = None,
+) -> None:
+    """Save a fitted model as one file: tensors and a JSON header, no pickle.
+
+    Parameters
+    ----------
+    model : HOMI, HOMICV, TunedThresholds or Pipeline
+        Fitted. A TunedThresholds or a Pipeline may be around a HOMI or HOMICV, and
+        the first step of a Pipeline a TfidfVectorizer.
+    path : path
+        Where to; ``.homi`` by custom. What is there is replaced once the new file is
+        whole.
+    preprocessing : dict, optional
+        Plain values that say how columns of a table become rows of the model.
+    provenance : dict, optional
+        Plain values to keep beside versions and date, such as ``{"data":
+        fingerprint(X, Y)}``.
+
+    Raises
+    ------
+    ModelFileError
+        If the model holds code, such as a kernel that is a function, or is of
+        another kind.
+
+    Notes
+    -----
+    Of the training data the file holds the landmarks of a kernel, which are rows, and
+    the vocabulary of texts; nothing else but what was learnt. ``filled_labels_`` are
+    labels of the training rows, and left out.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from homi import HOMI
+    >>> from homi.io import load_model, save
+    >>> X, Y = make_multilabel_classification(50, n_classes=3, random_state=0)
+    >>> model = HOMI().fit(X, Y)
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     path = pathlib.Path(directory) / "model.homi"
+    ...     save(model, path)
+    ...     same = load_model(path)
+    >>> bool((same.decision_function(X) == model.decision_function(X)).all())
+    True
+    """
+    tensors: dict[str, NDArray[Any]] = {}
+    header = {
+        "model": dump(model, Out(tensors)),
+        "preprocessing": encode(preprocessing or {}, "preprocessing"),
+        "provenance": encode(_made() | (provenance or {}), "provenance"),
+    }
+    write_container(Path(path), header, tensors)
+
+
+def load_model(path: str | os.PathLike[str]) -> Any:
+    """Load a model that ``save`` or ``homi fit`` wrote. Nothing in it is run.
+
+    Parameters
+    ----------
+    path : path
+        A model file.
+
+    Returns
+    -------
+    model : estimator
+        Its predictions are those of the model that was saved, bit for bit, with the
+        same versions of numpy, scipy and scikit-learn on the same kind of machine.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, cut short, made by a newer version, or holds what no
+        model has.
+    FileNotFoundError
+        If there is no such file.
+    """
+    return load_file(path).model
+
+
+def load_file(path: str | os.PathLike[str]) -> ModelFile:
+    """Load a model with what the file says of its preprocessing and provenance.
+
+    Parameters and errors are those of ``load_model``.
+    """
+    header, tensors = read_container(path)
+    source = Source(tensors)
+    try:
+        model = load(header["model"], source)
+        source.check_all_taken()
+        found = ModelFile(model, *(_dict(header, name) for name in _SECTIONS))
+    except MemoryError as error:
+        raise ModelFileError(f"{path} needs more memory than there is.") from error
+    except ModelFileError as error:
+        raise ModelFileError(f"{path} is refused: {error}") from error
+    except _MALFORMED as error:
+        raise ModelFileError(
+            f"{path} is refused: its header is not one of format {FORMAT} "
+            f"({type(error).__name__}: {str(error)[:100]})."
+        ) from error
+    return found
+
+
+_SECTIONS = ("preprocessing", "provenance")
+
+
+def _dict(header: dict[str, Any], name: str) -> dict[str, Any]:
+    found = decode(header[name])
+    if not isinstance(found, dict):
+        raise ModelFileError(f"its {name} is not a dict.")
+    return found
+
+
+def fingerprint(X: Any, Y: Any) -> dict[str, Any]:
+    """What tells data apart without holding them: sizes, and SHA-256 of the values.
+
+    Examples
+    --------
+    >>> from homi.io import fingerprint
+    >>> found = fingerprint([[1.0, 0.0]], [[1, 0, 1]])
+    >>> found["rows"], found["features"], found["labels"], found["sha256"][:8]
+    (1, 2, 3, '342dffcb')
+    """
+    digest = hashlib.sha256()
+    shapes = []
+    for values in (X, Y):
+        dense = values if sparse.issparse(values) else np.asarray(values, dtype=float)
+        coo = sparse.coo_array(dense)
+        coo.sum_duplicates()  # in one order, whatever they came in
+        coo.eliminate_zeros()
+        shapes.append(coo.shape if coo.ndim == 2 else (*coo.shape, 1))
+        for part in (np.array(coo.shape), *coo.coords, coo.data.astype(np.float64)):
+            wide = part if part.dtype == np.float64 else part.astype(np.int64)
+            digest.update(wide.tobytes())
+    (rows, features), (_, labels) = shapes
+    return {
+        "rows": int(rows),
+        "features": int(features),
+        "labels": int(labels),
+        "sha256": digest.hexdigest(),
+    }
+
+
+def _made() -> dict[str, Any]:
+    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    versions = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            versions[package] = "unknown"
+    return {"date": now, "versions": versions}

@@ -1,0 +1,136 @@
+"""A fitted model -> ONNX, for programs without Python."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from homi.estimators.homi import HOMI
+from homi.estimators.homi_cv import HOMICV
+from homi.io.atomic import write_whole
+from homi.io.errors import ModelFileError
+from homi.thresholds import TunedThresholds
+
+Input = Literal["double", "float"]
+
+#: What a protobuf message may take.
+_MAX_BYTES = 2**31 - 1
+
+
+def export_onnx(
+    model: Any, path: str | os.PathLike[str], *, input_type: Input = "double"
+) -> list[str]:
+    """Export a fitted multi-label model to ONNX.
+
+    Parameters
+    ----------
+    model : HOMI, HOMICV or TunedThresholds
+        Fitted on a 0/1 column for each label. A TunedThresholds is around one of the
+        other two. Every kernel that has a name is exported.
+    path : path
+        Where to. What is there is replaced once the new file is whole.
+    input_type : {"double", "float"}, default="double"
+        Type of the input ``X`` of shape (rows, n_features). All is computed in
+        double precision in any case: with "float" only X itself is rounded.
+
+    Returns
+    -------
+    outputs : list of str
+        Names of the outputs: ``scores`` (``decision_function``, double), ``labels``
+        (``predict``, int64, by the thresholds if they were tuned) and
+        ``probabilities`` (``predict_proba``, double). Isotonic maps have no ONNX
+        form, and no such output.
+
+    Raises
+    ------
+    ModelFileError
+        If the model, or a part of it such as a text's TF-IDF, has no ONNX form here.
+
+    Notes
+    -----
+    Opset 17 and IR version 8, which onnxruntime reads since 1.13. The names of the
+    labels are in the metadata, as a JSON list under ``labels``.
+    """
+    try:
+        from homi.io.onnx_graph import Graph
+
+        graph = Graph()
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "export to ONNX needs the package onnx, which is not installed; install it "
+            "by: pip install 'homi[onnx]'",
+            name=error.name,
+        ) from error
+    if input_type not in _TYPES:
+        raise ValueError(
+            f"input_type={input_type!r}; expected one of {', '.join(_TYPES)}."
+        )
+    _check_kind(model)
+    built, outputs = _built(graph, model, _TYPES[input_type])
+    data = built.SerializeToString()
+    if len(data) > _MAX_BYTES:
+        raise ModelFileError("the model is larger than 2 GiB, which ONNX cannot hold.")
+    write_whole(Path(path), data)
+    return outputs
+
+
+_TYPES: dict[str, type] = {"double": np.float64, "float": np.float32}
+
+
+def _check_kind(model: Any) -> None:
+    if isinstance(model, Pipeline):
+        raise ModelFileError(
+            "a model of texts has no ONNX form here: ONNX cannot take words apart as "
+            "scikit-learn does; export its last step, model[-1], which takes TF-IDF "
+            "features."
+        )
+    check_is_fitted(model)
+    inner = model.estimator_ if isinstance(model, TunedThresholds) else model
+    if isinstance(inner, Pipeline) and inner is not model:
+        _check_kind(inner)
+    if not isinstance(inner, HOMI | HOMICV):
+        raise ModelFileError(
+            f"a {type(inner).__name__} has no ONNX form here; export a HOMI or HOMICV, "
+            "or a TunedThresholds around one."
+        )
+    if model._target.kind != "multilabel-indicator":
+        raise ModelFileError(
+            "the model was fitted on a 1-D y; fit it on a 0/1 column for each label "
+            "to export it."
+        )
+
+
+def _built(graph: Any, model: Any, dtype: type) -> tuple[Any, list[str]]:
+    from homi.io import onnx_parts as parts
+
+    inner = model.estimator_ if isinstance(model, TunedThresholds) else model
+    linear = inner.best_estimator_ if isinstance(inner, HOMICV) else inner
+    X = "X" if dtype is np.float64 else graph.cast("X", np.float64)
+    if getattr(linear, "_kernel_map", None) is not None:
+        X = parts.kernel_features(graph, X, linear._kernel_map)
+    weights = graph.constant(linear.coef_.T.astype(np.float64))
+    intercept = graph.constant(linear.intercept_.astype(np.float64))
+    raw = graph.op("Add", graph.op("MatMul", X, weights), intercept)
+    scores, probabilities = raw, None
+    if isinstance(model, TunedThresholds):
+        scores = parts.decisions(graph, raw, model._rule)
+        if model.calibration is not None:
+            probabilities = parts.calibrated(graph, raw, model._maps)
+        elif model.estimator_._target.kind == "multilabel-indicator":
+            probabilities = parts.bent(graph, raw)
+    else:
+        probabilities = parts.bent(graph, raw)
+    labels = graph.cast(graph.op("Greater", scores, graph.number(0.0)), np.int64)
+    q = len(model.label_names_)
+    outputs = {"scores": (scores, np.float64, q), "labels": (labels, np.int64, q)}
+    if probabilities is not None:
+        outputs["probabilities"] = (probabilities, np.float64, q)
+    about = {"labels": json.dumps([str(name) for name in model.label_names_])}
+    inputs = {"X": (dtype, int(linear.n_features_in_))}
+    return graph.model(inputs, outputs, about), list(outputs)

@@ -1,0 +1,213 @@
+"""Kernels, rules and probabilities as operators of ONNX, all in double precision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from homi.estimators.base import TAIL
+from homi.estimators.kernel_map import KernelMap
+from homi.io.errors import ModelFileError
+from homi.io.onnx_graph import Graph
+from homi.margins import Sigmoids
+from homi.thresholds.calibrate import CalibrationMaps
+from homi.thresholds.rules import Cardinality, Rule, SeenLabels, Thresholds, TopLabels
+
+
+def kernel_features(graph: Graph, X: str, kernel_map: KernelMap) -> str:
+    """Nyström features of rows X."""
+    if kernel_map.scaler is not None:
+        X = graph.op("Sub", X, graph.constant(kernel_map.scaler.shift))
+        X = graph.op("Div", X, graph.constant(kernel_map.scaler.scale))
+    nystroem = kernel_map.nystroem
+    if nystroem.kernel not in _KERNELS:
+        raise ModelFileError(
+            f"the kernel {str(nystroem.kernel)[:60]!r} has no ONNX form here; fit with "
+            f"one of {', '.join(_KERNELS)}, or without a kernel, to export the model."
+        )
+    landmarks = nystroem.components_
+    C = landmarks.toarray() if sparse.issparse(landmarks) else landmarks
+    C = C.astype(np.float64)
+    given = {"gamma": 1.0 / C.shape[1], "degree": 3.0, "coef0": 1.0}
+    known = {k: v for k in given if (v := getattr(nystroem, k)) is not None}
+    alike = _KERNELS[nystroem.kernel](graph, X, C, **(given | known))
+    turn = graph.constant(nystroem.normalization_.T.astype(np.float64))
+    return graph.op("MatMul", alike, turn)
+
+
+def _rbf(graph: Graph, X: str, C: Any, *, gamma: float, **_: float) -> str:
+    """exp(-γ(|x|² + |c|² - 2xᵀc)), as scikit-learn's."""
+    squares = _row_sums(graph, graph.op("Mul", X, X))
+    products = graph.op("MatMul", X, graph.constant(-2.0 * C.T))
+    distances = graph.op("Add", graph.op("Add", products, squares), _square(graph, C))
+    positive = graph.op("Max", distances, graph.number(0.0))
+    return graph.op("Exp", graph.op("Mul", positive, graph.number(-gamma)))
+
+
+def _square(graph: Graph, C: Any) -> str:
+    return graph.constant((C * C).sum(axis=1))
+
+
+def _polynomial(
+    graph: Graph, X: str, C: Any, *, gamma: float, degree: float, coef0: float
+) -> str:
+    products = graph.op("MatMul", X, graph.constant(gamma * C.T))
+    shifted = graph.op("Add", products, graph.number(coef0))
+    return graph.op("Pow", shifted, graph.number(degree))
+
+
+def _cosine(graph: Graph, X: str, C: Any, **_: float) -> str:
+    lengths = np.linalg.norm(C, axis=1, keepdims=True)
+    directions = C / np.where(lengths > 0, lengths, 1.0)
+    length = graph.op("Sqrt", _row_sums(graph, graph.op("Mul", X, X)))
+    empty = graph.op("Equal", length, graph.number(0.0))
+    length = graph.op("Where", empty, graph.number(1.0), length)
+    products = graph.op("MatMul", X, graph.constant(directions.T))
+    return graph.op("Div", products, length)
+
+
+def _laplacian(graph: Graph, X: str, C: Any, *, gamma: float, **_: float) -> str:
+    """exp(-γ Σ|x - c|), summed feature by feature: rows by landmarks is enough room."""
+    rows = graph.op("Shape", X, start=0, end=1)
+    shape = graph.op("Concat", rows, graph.integers(len(C)), axis=0)
+    zero = graph.op("Expand", graph.number(0.0), shape)
+    features = graph.op("Transpose", X, perm=[1, 0])
+    sums = graph.each_feature(_add_apart, zero, features, graph.constant(C.T))
+    return graph.op("Exp", graph.op("Mul", sums, graph.number(-gamma)))
+
+
+def _add_apart(graph: Graph, sums: str, x: str, c: str) -> str:
+    column = graph.op("Unsqueeze", x, graph.integers(1))
+    return graph.op("Add", sums, graph.op("Abs", graph.op("Sub", column, c)))
+
+
+_KERNELS = {
+    "rbf": _rbf,
+    "laplacian": _laplacian,
+    "polynomial": _polynomial,
+    "cosine": _cosine,
+}
+
+
+def _row_sums(graph: Graph, values: str) -> str:
+    return graph.op("ReduceSum", values, graph.integers(1), keepdims=1)
+
+
+def decisions(graph: Graph, S: str, found: SeenLabels) -> str:
+    """What a rule makes of scores S: above 0 where a label is predicted."""
+    rule, q = found.rule, len(found.seen)
+    if isinstance(rule, Thresholds):
+        values = np.full(q, np.inf)
+        values[found.seen] = rule.values
+        return _above(graph, S, values)
+    if found.seen.all():
+        return _cut(graph, S, rule, q)
+    seen, unseen = np.flatnonzero(found.seen), np.flatnonzero(~found.seen)
+    some = graph.op("Gather", S, graph.integers(*seen), axis=1)
+    rest = graph.op("Gather", S, graph.integers(*unseen), axis=1)
+    parts = [
+        _cut(graph, some, rule, len(seen)),
+        _above(graph, rest, np.full(len(unseen), np.inf)),
+    ]
+    both = graph.op("Concat", *parts, axis=1)
+    back = np.argsort(np.concatenate([seen, unseen]))
+    return graph.op("Gather", both, graph.integers(*back), axis=1)
+
+
+def _above(graph: Graph, S: str, values: Any) -> str:
+    """S less the thresholds; bounded, with the right sign, where those are infinite."""
+    finite = np.isfinite(values)
+    plain = graph.op("Sub", S, graph.constant(np.where(finite, values, 0.0)))
+    if finite.all():
+        return plain
+    size = graph.op("Abs", S)
+    bounded = graph.op("Div", S, graph.op("Add", size, graph.number(1.0)))
+    ends = graph.number(-1.0 + 1e-9), graph.number(1.0 - 1e-9)
+    inside = graph.op("Clip", bounded, *ends)
+    sign = graph.constant(np.where(values > 0, 1.0, -1.0))
+    always = graph.op("Sub", inside, sign)
+    return graph.op("Where", graph.constant(finite), plain, always)
+
+
+def _cut(graph: Graph, S: str, rule: Rule, q: int) -> str:
+    """``cut_rows``: the labels of highest score, as many as the rule says."""
+    size = graph.integers(q)
+    ranked, order = graph.ops("TopK", S, size, count=2, axis=1, largest=1, sorted=1)
+    counts = _counts(graph, S, rule, q)
+    one = graph.number(1.0)
+    first = graph.op("Gather", ranked, graph.integers(0), axis=1)
+    last = graph.op("Gather", ranked, graph.integers(q - 1), axis=1)
+    beyond = graph.op("Add", first, one), graph.op("Sub", last, one)
+    ends = graph.op("Concat", beyond[0], ranked, beyond[1], axis=1)
+    below = graph.op("Add", counts, graph.integers(1))
+    low = graph.op("GatherElements", ends, below, axis=1)
+    high = graph.op("GatherElements", ends, counts, axis=1)
+    half = graph.number(0.5)
+    middle = graph.op("Add", graph.op("Mul", low, half), graph.op("Mul", high, half))
+    shifted = graph.op("Sub", ranked, middle)
+    tiny = float(np.finfo(float).tiny)
+    passing = graph.op("Less", graph.integers(*range(q)), counts)
+    up = graph.op("Max", shifted, graph.number(tiny))
+    down = graph.op("Min", shifted, graph.number(-tiny))
+    cut = graph.op("Where", passing, up, down)
+    return graph.op("ScatterElements", S, order, cut, axis=1)
+
+
+def _counts(graph: Graph, S: str, rule: Rule, q: int) -> str:
+    """How many labels each row has, as a column."""
+    if isinstance(rule, TopLabels):
+        rows = graph.op("Shape", S, start=0, end=1)
+        shape = graph.op("Concat", rows, graph.integers(1), axis=0)
+        return graph.op("Expand", graph.integers(rule.k), shape)
+    if not isinstance(rule, Cardinality):
+        raise ModelFileError(f"{type(rule).__name__} has no ONNX form here.")
+    scaler, ridge = rule.regression
+    ascending, _ = graph.ops(
+        "TopK", S, graph.integers(q), count=2, axis=1, largest=0, sorted=1
+    )
+    centred = graph.op("Sub", ascending, graph.constant(scaler.mean_))
+    scaled = graph.op("Div", centred, graph.constant(scaler.scale_))
+    sums = graph.op("MatMul", scaled, graph.constant(ridge.coef_.reshape(-1, 1)))
+    expected = graph.op("Add", sums, graph.number(float(ridge.intercept_)))
+    ranks = graph.constant(np.arange(1.0, q + 1.0) + rule.threshold)
+    surplus = graph.op("Greater", expected, ranks)
+    return _row_sums(graph, graph.cast(surplus, np.int64))
+
+
+def bent(graph: Graph, S: str) -> str:
+    """The probabilities of a classifier by itself: scores with tails inside (0, 1)."""
+    one, tail = graph.number(1.0), graph.number(TAIL)
+    g = graph.op("Add", S, graph.number(0.5))
+    rest = graph.op("Sub", one, g)
+    below, above = (_tail(graph, side) for side in (g, rest))
+    top = graph.number(float(np.nextafter(1.0, 0.0)))
+    above = graph.op("Min", graph.op("Sub", one, above), top)
+    high = graph.op("Greater", g, graph.number(1.0 - TAIL))
+    inner = graph.op("Where", high, above, g)
+    return graph.op("Where", graph.op("Less", g, tail), below, inner)
+
+
+def _tail(graph: Graph, side: str) -> str:
+    near = graph.op("Min", side, graph.number(TAIL))
+    room = graph.op("Sub", graph.number(2.0 * TAIL), near)
+    return graph.op("Div", graph.number(TAIL**2), room)
+
+
+def calibrated(graph: Graph, S: str, maps: CalibrationMaps) -> str | None:
+    """Probabilities by sigmoids; None for isotonic maps, which ONNX has no word for."""
+    if not isinstance(maps.own, Sigmoids) or not isinstance(maps.pooled, Sigmoids):
+        return None
+    own, pooled = (_sigmoid(graph, S, found) for found in (maps.own, maps.pooled))
+    mine = graph.op("Mul", own, graph.constant(maps.weight))
+    theirs = graph.op("Mul", pooled, graph.constant(1.0 - maps.weight))
+    ends = np.nextafter(0.0, 1.0), np.nextafter(1.0, 0.0)
+    return graph.op(
+        "Clip", graph.op("Add", mine, theirs), *(graph.number(float(e)) for e in ends)
+    )
+
+
+def _sigmoid(graph: Graph, S: str, found: Sigmoids) -> str:
+    scaled = graph.op("Mul", S, graph.constant(-found.slope))
+    return graph.op("Sigmoid", graph.op("Sub", scaled, graph.constant(found.offset)))

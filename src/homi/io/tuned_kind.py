@@ -1,0 +1,146 @@
+"""TunedThresholds: its rule, its maps to probabilities, what it measured."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from homi.io.errors import ModelFileError
+from homi.io.fitted import number
+from homi.io.tensors import Out, Source
+from homi.io.values import decode, encode
+from homi.margins import Sigmoids
+from homi.thresholds.calibrate import CalibrationMaps, Isotonics
+from homi.thresholds.rules import (
+    Cardinality,
+    Rule,
+    SeenLabels,
+    Thresholds,
+    TopLabels,
+)
+
+
+def dump_rule(found: SeenLabels, out: Out) -> dict[str, Any]:
+    """The rule for the header, with its tensors put out."""
+    out.put("seen", found.seen)
+    rule = found.rule
+    if isinstance(rule, Thresholds):
+        out.put("thresholds", rule.values)
+        return {"kind": "thresholds"}
+    if isinstance(rule, TopLabels):
+        return {"kind": "top_k", "k": int(rule.k)}
+    if isinstance(rule, Cardinality):
+        return {
+            "kind": "cardinality",
+            "threshold": encode(float(rule.threshold), "the cardinality's threshold"),
+            **_dump_regression(rule.regression, out),
+        }
+    raise ModelFileError(f"a rule of type {type(rule).__name__} cannot be saved.")
+
+
+def load_rule(about: Any, source: Source, n_labels: int) -> SeenLabels:
+    seen = source.flags("seen", (n_labels,))
+    return SeenLabels(_load_rule(about, source, int(seen.sum())), seen)
+
+
+def _load_rule(about: Any, source: Source, n_seen: int) -> Rule:
+    if about["kind"] == "thresholds":
+        # Infinite where a label is never, or always, predicted.
+        return Thresholds(source.floats("thresholds", (n_seen,), finite=False))
+    if about["kind"] == "top_k":
+        k = about["k"]
+        if type(k) is not int or not 0 <= k <= n_seen:
+            raise ModelFileError(f"{str(k)[:40]} labels for each row cannot be.")
+        return TopLabels(k)
+    if about["kind"] == "cardinality":
+        threshold = decode(about["threshold"])  # infinite where no row has a label
+        if not isinstance(threshold, int | float) or np.isnan(threshold):
+            raise ModelFileError("the threshold of the cardinality is no number.")
+        return Cardinality(_load_regression(about, source, n_seen), float(threshold))
+    raise ModelFileError(f"a rule of kind {str(about['kind'])[:40]!r} is unknown.")
+
+
+def _dump_regression(regression: Pipeline, out: Out) -> dict[str, Any]:
+    scaler, ridge = regression
+    for name in ("mean_", "scale_", "var_"):
+        out.put(name, getattr(scaler, name))
+    out.put("coef_", ridge.coef_)
+    out.put("intercept_", np.reshape(ridge.intercept_, (1,)))
+    return {"n_rows": int(scaler.n_samples_seen_)}
+
+
+def _load_regression(about: Any, source: Source, n_seen: int) -> Pipeline:
+    scaler, ridge = StandardScaler(), Ridge(alpha=1.0)
+    for name in ("mean_", "scale_", "var_"):
+        setattr(scaler, name, source.floats(name, (n_seen,)))
+    scaler.n_samples_seen_ = int(number(about["n_rows"], "the number of rows"))
+    ridge.coef_ = source.floats("coef_", (n_seen,))
+    ridge.intercept_ = source.floats("intercept_", (1,))[0]
+    scaler.n_features_in_ = ridge.n_features_in_ = n_seen
+    return make_pipeline(scaler, ridge)
+
+
+def dump_maps(maps: CalibrationMaps, out: Out) -> dict[str, Any]:
+    """The maps to probabilities for the header, with their tensors put out."""
+    out.put("weight", maps.weight)
+    return {
+        "own": _dump_map(maps.own, out.under("own")),
+        "pooled": _dump_map(maps.pooled, out.under("pooled")),
+    }
+
+
+def load_maps(about: Any, source: Source, n_labels: int) -> CalibrationMaps:
+    return CalibrationMaps(
+        source.floats("weight", (n_labels,)),
+        _load_map(about["own"], source.under("own"), n_labels),
+        _load_map(about["pooled"], source.under("pooled"), 1),
+    )
+
+
+def _dump_map(found: Any, out: Out) -> dict[str, Any]:
+    if isinstance(found, Sigmoids):
+        out.put("slope", found.slope)
+        out.put("offset", found.offset)
+        return {"kind": "sigmoid"}
+    if not isinstance(found, Isotonics):
+        raise ModelFileError(f"a map of type {type(found).__name__} cannot be saved.")
+    steps = [function.X_thresholds_ for function in found.functions]
+    out.put("x", np.concatenate(steps))
+    out.put("y", np.concatenate([f.y_thresholds_ for f in found.functions]))
+    ends = np.cumsum([len(step) for step in steps], dtype=np.int64)
+    out.put("ends", ends)
+    return {"kind": "isotonic", "margin": float(found.margin)}
+
+
+def _load_map(about: Any, source: Source, count: int) -> Any:
+    if about["kind"] == "sigmoid":
+        return Sigmoids(
+            source.floats("slope", (count,)), source.floats("offset", (count,))
+        )
+    if about["kind"] != "isotonic":
+        raise ModelFileError(f"a map of kind {str(about['kind'])[:40]!r} is unknown.")
+    total = source.length("x")
+    x, y = source.floats("x", (total,)), source.floats("y", (total,))
+    ends = source.integers("ends", (count,))
+    starts = np.concatenate([[0], ends[:-1]])
+    if (ends <= starts).any() or ends[-1] != total:
+        raise ModelFileError("the steps of an isotonic map are cut wrongly.")
+    pieces = [slice(a, b) for a, b in zip(starts, ends, strict=True)]
+    margin = number(about["margin"], "the margin of an isotonic map")
+    return Isotonics([_isotonic(x[piece], y[piece]) for piece in pieces], margin)
+
+
+def _isotonic(x: Any, y: Any) -> IsotonicRegression:
+    if (np.diff(x) <= 0).any() or (np.diff(y) < 0).any():
+        raise ModelFileError("the steps of an isotonic map do not rise.")
+    found = IsotonicRegression(out_of_bounds="clip")
+    found.X_thresholds_, found.y_thresholds_ = x, y
+    found.X_min_, found.X_max_, found.increasing_ = x[0], x[-1], True
+    # As scikit-learn does where a pickle is read: the steps make the function.
+    found._build_f(x, y)
+    return found

@@ -1,0 +1,162 @@
+"""``homi doctor``: what is installed here, and whether it works."""
+
+from __future__ import annotations
+
+import os
+import platform
+import tempfile
+import time
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import threadpoolctl
+import typer
+
+import homi
+from homi.model_cli.guard import AsJson, Debug, Quiet, guarded, print_json
+
+_CORE = ("numpy", "scipy", "scikit-learn", "faiss-cpu", "threadpoolctl", "joblib")
+
+#: Package -> the extra that brings it, and what it is for.
+_OPTIONAL = {
+    "safetensors": ("io", "model files"),
+    "onnx": ("onnx", "homi export --onnx"),
+    "onnxruntime": ("onnx", "running exported models"),
+    "pyarrow": ("data", "CSV, TSV and Parquet files"),
+    "liac-arff": ("data", "ARFF files"),
+    "pooch": ("data", "downloads of data sets"),
+    "river": ("data", "the yeast data set without a download"),
+    "matplotlib": ("plot", "pictures"),
+    "statsmodels": ("bench", "statistics of homi bench"),
+    "dask": ("dask", "homi bench on a cluster"),
+}
+
+
+def doctor(as_json: AsJson = False, quiet: Quiet = False, debug: Debug = False) -> None:
+    """Check the installation: versions, BLAS, threads, extras, data, a self-test.
+
+    The exit code is 1 if something that is needed is missing or does not work.
+
+    Example: homi doctor
+    """
+    with guarded(debug=debug, quiet=quiet):
+        facts: dict[str, Any] = {
+            "homi": homi.__version__,
+            "python": platform.python_version(),
+            "system": platform.platform(terse=True),
+            "packages": {name: _version(name) for name in _CORE},
+            "blas": _blas(),
+            "cores": os.cpu_count(),
+            "optional": {
+                name: {"version": _version(name), "extra": extra, "for": use}
+                for name, (extra, use) in _OPTIONAL.items()
+            },
+            "data": _data(),
+            "self_test": _self_test(),
+        }
+        if as_json:
+            print_json(facts)
+        elif not quiet:
+            typer.echo(_told(facts))
+        if problem := facts["self_test"]["problem"]:
+            raise ValueError(problem)
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _blas() -> list[dict[str, Any]]:
+    return [
+        {key: found.get(key) for key in ("user_api", "internal_api", "version")}
+        | {"threads": found["num_threads"]}
+        for found in threadpoolctl.threadpool_info()
+    ]
+
+
+def _data() -> dict[str, Any]:
+    directory = os.environ.get("HOMI_DATA")
+    try:
+        from homi.datasets.cache import cache_directory
+        from homi.datasets.load import at_hand
+        from homi.datasets.registry import registry
+    except ModuleNotFoundError as error:
+        return {"directory": directory, "missing": error.name}
+    there = directory is not None and Path(directory).expanduser().is_dir()
+    names = [name for name, entry in registry().items() if at_hand(entry)]
+    return {
+        "directory": directory,
+        "directory_exists": there,
+        "cache": str(cache_directory()),
+        "at_hand": names,
+        "known": len(registry()),
+    }
+
+
+def _self_test() -> dict[str, Any]:
+    """Fit, save, load and predict, on data whose answer is known."""
+    started, problem = time.perf_counter(), None
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 5))
+    Y = (X[:, :3] > 0).astype(int)
+    try:
+        model = homi.HOMI(n_neighbors=3).fit(X, Y)
+        wrong = float(np.mean(model.predict(X) != Y))
+        if wrong > 0.2:
+            problem = f"a fit to simple data has {wrong:.0%} of its labels wrong"
+        elif not _survives(model, X):
+            problem = "a saved model predicts something else than before"
+    except Exception as error:
+        problem = f"{type(error).__name__}: {' '.join(str(error).split())}"
+    advice = "; reinstall by pip install --force-reinstall 'homi[all]'."
+    return {
+        "seconds": round(time.perf_counter() - started, 3),
+        "problem": problem and f"the self-test failed: {problem}{advice}",
+    }
+
+
+def _survives(model: Any, X: Any) -> bool:
+    if _version("safetensors") is None:
+        return True
+    from homi.io import load_model, save
+
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "model.homi"
+        save(model, path)
+        loaded = load_model(path)
+    return np.array_equal(loaded.decision_function(X), model.decision_function(X))
+
+
+def _told(facts: dict[str, Any]) -> str:
+    packages = facts["packages"]
+    lines = [f"homi {facts['homi']}, Python {facts['python']}, {facts['system']}"]
+    lines += [f"  {name} {found or 'MISSING'}" for name, found in packages.items()]
+    for blas in facts["blas"]:
+        lines.append(
+            f"  {blas['internal_api']} {blas['version'] or ''} ({blas['user_api']}): "
+            f"{blas['threads']} thread(s) of {facts['cores']} cores"
+        )
+    lines.append("Extras:")
+    for name, found in facts["optional"].items():
+        lines.append(f"  {name} {_extra(found)}")
+    data = facts["data"]
+    lines.append(f"Data: HOMI_DATA is {data['directory'] or 'not set'}")
+    if "cache" in data:
+        lines.append(f"  cache {data['cache']}")
+        lines.append(f"  {len(data['at_hand'])} of {data['known']} data sets at hand")
+    test = facts["self_test"]
+    lines.append(
+        f"Self-test: {'FAILED' if test['problem'] else 'passed'} in {test['seconds']} s"
+    )
+    return "\n".join(lines)
+
+
+def _extra(found: dict[str, str | None]) -> str:
+    if found["version"]:
+        return f"{found['version']}: {found['for']}"
+    return f"is not installed: {found['for']}; pip install 'homi[{found['extra']}]'"

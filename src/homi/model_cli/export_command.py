@@ -1,0 +1,52 @@
+"""``homi export``: a model file -> ONNX."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from homi.io import export_onnx
+from homi.model_cli.apply import load_for_rows
+from homi.model_cli.guard import AsJson, Debug, Quiet, guarded, print_json, working
+from homi.model_cli.options import Model
+
+
+class InputType(StrEnum):
+    """Type of the rows that the exported model takes."""
+
+    double = "double"
+    float_ = "float"
+
+
+def export(
+    model: Model,
+    onnx: Annotated[Path, typer.Option("--onnx", help="ONNX file to write.")],
+    input_type: Annotated[
+        InputType, typer.Option("--input-type", help="Type of the rows that it takes.")
+    ] = InputType.double,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Export a model to ONNX, for programs without Python.
+
+    Its input X has the model's features in their order; its outputs are scores,
+    labels and, if they can be had, probabilities. A model of texts has no ONNX form.
+
+    Example: homi export model.homi --onnx model.onnx
+    """
+    if not onnx.parent.is_dir():
+        raise typer.BadParameter(f"there is no directory {onnx.parent} to write to.")
+    with guarded(debug=debug, quiet=quiet):
+        with working("Exporting", quiet=quiet):
+            loaded = load_for_rows(model)
+            outputs = export_onnx(loaded.model, onnx, input_type=input_type.value)
+        names = None if loaded.columns is None else loaded.columns.feature_names
+        if as_json:
+            facts = {"output": str(onnx), "outputs": outputs, "features": names}
+            print_json(facts | {"labels": loaded.label_names})
+        elif not quiet:
+            typer.echo(f"{onnx} is written; its outputs are {', '.join(outputs)}.")
