@@ -124,9 +124,7 @@ class Moments:
 
     def scale(self) -> Array:
         """Standard deviation of each feature, 1 where it is constant."""
-        variance = np.maximum(np.diag(self.Sxx), 0.0) / self.n
-        constant = variance <= (10 * _EPS * self.x_mean) ** 2
-        return np.where(constant, 1.0, np.sqrt(np.where(constant, 1.0, variance)))
+        return _deviations(np.diag(self.Sxx) / self.n, self.x_mean)
 
     def standardized(self) -> Moments:
         """Moments of the rows with every feature at mean 0 and variance 1."""
@@ -163,6 +161,19 @@ class Moments:
     def b(self) -> Array:
         """``Yᵀ1``."""
         return self.n * self.y_mean
+
+
+def column_units(X: Any) -> tuple[Array, Array]:
+    """Means of the columns and their deviations, as in Moments but in O(nm)."""
+    X = _rows(X)
+    mean = _column_means(X)
+    return mean, _deviations(_column_sums(X, mean, power=2) / X.shape[0], mean)
+
+
+def _deviations(variance: Array, mean: Array) -> Array:
+    """Standard deviations, 1 where a column is constant up to rounding."""
+    constant = variance <= (10 * _EPS * mean) ** 2
+    return np.where(constant, 1.0, np.sqrt(np.where(constant, 1.0, variance)))
 
 
 def _blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
@@ -205,15 +216,16 @@ def _rough_means(A: Any) -> Array:
     return _column_sums(A, np.zeros(A.shape[1])) / A.shape[0]
 
 
-def _column_sums(A: Any, shift: Array) -> Array:
-    """Column sums of ``A - shift`` in float64 (scipy sums float32 in float32)."""
+def _column_sums(A: Any, shift: Array, power: int = 1) -> Array:
+    """Column sums of ``(A - shift)**power`` in float64 (scipy: float32 in float32)."""
     if not sparse.issparse(A):
-        parts = ((A[rows] - shift).sum(axis=0) for rows in _blocks(*A.shape))
+        parts = (((A[rows] - shift) ** power).sum(axis=0) for rows in _blocks(*A.shape))
         return np.sum(list(parts), axis=0)
     m = A.shape[1]
     stored = np.bincount(A.indices, minlength=m)
-    sums = np.bincount(A.indices, A.data - shift[A.indices], minlength=m)
-    return sums - (A.shape[0] - stored) * shift
+    values = (A.data - shift[A.indices]) ** power
+    sums = np.bincount(A.indices, values, minlength=m)
+    return sums + (A.shape[0] - stored) * (-shift) ** power
 
 
 def _scale(S: Array, by: Array) -> Array:

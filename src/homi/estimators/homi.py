@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
@@ -16,7 +17,9 @@ from sklearn.utils import check_random_state
 from homi.estimators._compat import Interval, StrOptions, fit_context
 from homi.estimators.base import LinearMultiLabelClassifier
 from homi.estimators.kernel_map import KERNELS, KernelMap
+from homi.estimators.solver_choice import chosen_solver, rows_view
 from homi.estimators.view import View, kernel_view, linear_view, tied
+from homi.matrix_free import label_rank, solve_rows
 from homi.solver import (
     OnSweep,
     Params,
@@ -85,6 +88,13 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
     sweep : {"joint", "paper"}, default="joint"
         ``"joint"`` solves (W, z) and (B, t) as two blocks, accelerated;
         ``"paper"`` sweeps the four blocks of the paper's Algorithm 1.
+    solver : {"auto", "direct", "iterative"}, default="auto"
+        ``"direct"`` factors matrices of features × features once. ``"iterative"`` has
+        none of them: the sweeps are the same, by conjugate gradients with products of
+        the rows, for many and sparse features or many labels. It needs ``lam > 0``,
+        ``sweep="joint"``, ``init="zeros"``, ``correlation="labels"`` and no kernel.
+        ``"auto"`` takes the iterative one where the direct one would need too much
+        memory or be slower (docs/sparse_text.md).
     init : {"zeros", "random"}, default="zeros"
         Start of the sweeps. The paper's Algorithm 1 says zeros, its text random.
     max_iter : int in [1, inf), default=100
@@ -115,6 +125,11 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         two regressions with their penalties, and ``"graph"``. They sum to it.
     n_iter_ : int
         Number of sweeps.
+    solver_ : str
+        The solver taken, ``"direct"`` or ``"iterative"``.
+    label_rank_ : int
+        In how many directions of the labels B was free: all of them, except with the
+        iterative solver above 5,000 labels, where it is diagonal in the others.
     classes_ : ndarray
         Numbers of the labels, or the classes of a 1-D y.
     label_names_ : ndarray of shape (n_labels,)
@@ -163,6 +178,7 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         "kernel_params": [dict, None],
         "standardize": ["boolean"],
         "sweep": [StrOptions({"joint", "paper"})],
+        "solver": [StrOptions({"auto", "direct", "iterative"})],
         "init": [StrOptions({"zeros", "random"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -183,6 +199,7 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         kernel_params=None,
         standardize=True,
         sweep="joint",
+        solver="auto",
         init="zeros",
         max_iter=100,
         tol=1e-6,
@@ -199,6 +216,7 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         self.kernel_params = kernel_params
         self.standardize = standardize
         self.sweep = sweep
+        self.solver = solver
         self.init = init
         self.max_iter = max_iter
         self.tol = tol
@@ -225,19 +243,34 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         X, target = self._check_fit_input(X, y)
         sweeps = self._init_callback_context(max_subtasks=self.max_iter)
         sweeps.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        view = self._view(X, target.indicator)
-        self._kernel_map = view.kernel_map
-        problem = Problem(view.moments, self.lam, self.beta, self.gamma)
-        hooks = _SweepHooks(self, sweeps, X, y, view.mean, view.scale)
-        if self.correlation == "labels":
-            solution = self._solve(problem, hooks.hook)
-        else:
-            solution = self._solve_directly(problem, view, target.indicator)
-        self._store(solution, view.mean, view.scale)
+        self.solver_ = chosen_solver(self, X, target.indicator)
+        fit = self._fit_rows if self.solver_ == "iterative" else self._fit_moments
+        fit(X, target.indicator, partial(_SweepHooks, self, sweeps, X, y))
         sweeps.call_on_fit_task_end(
             estimator=self, X=X, y=y, reconstruction_attributes=lambda: {}
         )
         return self
+
+    def _fit_moments(self, X: Any, Y: Any, make_hooks: Any) -> None:
+        view = self._view(X, Y)
+        self._kernel_map = view.kernel_map
+        self.label_rank_ = Y.shape[1]
+        problem = Problem(view.moments, self.lam, self.beta, self.gamma)
+        if self.correlation == "labels":
+            solution = self._solve(problem, make_hooks(view.mean, view.scale).hook)
+        else:
+            solution = self._solve_directly(problem, view, Y)
+        self._store(solution, view.mean, view.scale)
+
+    def _fit_rows(self, X: Any, Y: Any, make_hooks: Any) -> None:
+        given, mean, scale = rows_view(self, X, Y)
+        self._kernel_map = None
+        self.label_rank_ = label_rank(Y.shape[1])
+        hook = make_hooks(mean, scale).hook
+        solution = solve_rows(
+            given, max_iter=self.max_iter, tol=self.tol, on_sweep=hook
+        )
+        self._store(solution, mean, scale)
 
     def _view(self, X: Any, Y: Any) -> View:
         """The features and the graph that the parameters ask for."""
@@ -304,7 +337,7 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
                 f"one still lowered the objective, now {total(self.history_[-1]):.6g}, "
                 f"by more than the share tol={self.tol:g}; increase max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=5,
+                stacklevel=6,
             )
 
 

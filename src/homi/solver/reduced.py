@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
+from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
 from homi.linalg import Array, inner
@@ -47,6 +48,11 @@ class Point:
     terms: Terms
 
 
+def rounded_to_zero(sigma: Array) -> NDArray[np.bool_]:
+    """Which eigenvalues of a Gram matrix are zero but for rounding."""
+    return sigma <= 10 * len(sigma) * _EPS * max(sigma.max(), _EPS)
+
+
 class ReducedProblem:
     """φ(ω) of a problem, and the way back to (W, z, B, t)."""
 
@@ -55,12 +61,14 @@ class ReducedProblem:
         moments, lam = problem.moments, problem.lam
         mu, self._V = problem.joint_pencil
         sigma, U = scipy.linalg.eigh(problem.joint_YtY, check_finite=False)
-        sigma = np.maximum(sigma, 0.0)
+        # Combinations of labels that never vary: their rounding errors would choose
+        # between minima, or a way down from a saddle.
+        still = rounded_to_zero(sigma)
+        sigma[still] = 0.0
         if lam == 0:
-            # Without a ridge, combinations of labels that never vary are free:
-            # leaving them out gives the solution of least norm.
-            keep = sigma > 10 * len(sigma) * _EPS * max(sigma.max(), _EPS)
-            sigma, U = sigma[keep], U[:, keep]
+            # Without a ridge they are free: leaving them out gives the solution of
+            # least norm.
+            sigma, U, still = sigma[~still], U[:, ~still], still[~still]
         self._U = U
         self._root_mu = np.sqrt(mu)[:, None]
         self._mu = mu[:, None]
@@ -69,6 +77,7 @@ class ReducedProblem:
         self._shrink = self._tau / self._rho
         self._root_rho = 1.0 / np.sqrt(self._rho)
         self._R = self._V.T @ problem.joint_C @ U
+        self._R[:, still] = 0.0
         kept = moments.n * lam / (moments.n + lam)
         self._constant = float(
             np.trace(moments.Syy) + kept * inner(moments.y_mean, moments.y_mean)
@@ -134,9 +143,10 @@ class ReducedProblem:
         half *= self._root_rho
         return half, np.ascontiguousarray(P)
 
-    def curvature(self, point: Point) -> Array:
-        """The diagonal of the (W, z) block's Hessian: the scale of each entry of ω."""
-        return 1.0 + self._mu * point.row_squares
+    def precondition(self, point: Point, gradient: Array) -> Array:
+        """The gradient over the diagonal of the (W, z) block's Hessian, in place."""
+        gradient /= 1.0 + self._mu * point.row_squares
+        return gradient
 
     def params(self, point: Point) -> Params:
         """W, z, B and t at a point, in the coordinates of the problem."""
