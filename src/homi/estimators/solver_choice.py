@@ -1,4 +1,4 @@
-"""Direct or iterative: which solver a fit takes, and what the iterative one is given."""
+"""Direct or iterative: which solver a fit takes, and what the latter is given."""
 
 from __future__ import annotations
 
@@ -35,8 +35,10 @@ def chosen_solver(model: Any, X: Any, Y: Any) -> str:
         raise ValueError(
             f'solver="iterative" needs {unfit}; change that, or use solver="direct".'
         )
-    if model.solver == "direct" or unfit or (
-        model.solver == "auto" and is_for_direct(m, n_labels, nnz)
+    if (
+        model.solver == "direct"
+        or unfit
+        or (model.solver == "auto" and is_for_direct(m, n_labels, nnz))
     ):
         if model.kernel is None:
             # Two arrays of this size are the least: G and H.

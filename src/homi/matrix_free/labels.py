@@ -7,7 +7,7 @@ With t solved for, the regression of the labels on each other has the Gram matri
 
 :class:`AllDirections` is that, by one Cholesky factor of size l, in the basis of the
 eigenvectors of Ỹ. :class:`LeadingDirections` never has an array of size l × l: B is
-free on the p largest eigenvectors of Ỹ, and diagonal besides.
+free on p directions that hold most of Ỹ, and diagonal besides.
 """
 
 from __future__ import annotations
@@ -19,10 +19,8 @@ import numpy as np
 import scipy.linalg
 from scipy import sparse
 from scipy.linalg.lapack import dpotrf, dpotri
-from scipy.sparse.linalg import LinearOperator, eigsh
 
 from homi.linalg import Array, inner, solve_psd
-from homi.solver.reduced import rounded_to_zero
 
 
 class LabelStep(NamedTuple):
@@ -53,26 +51,23 @@ class LabelGram:
 
     def diagonal(self) -> Array:
         # Labels are 0 or 1: a column's squares are its sum.
-        return len_of(self.Y) * self.mean - self._off * self.mean**2
+        return self.Y.shape[0] * self.mean - self._off * self.mean**2
 
     def times(self, V: Array) -> Array:
-        first = self.mean if V.ndim == 1 else self.mean[:, None]
-        return self.Y.T @ (self.Y @ V) - self._off * first * (self.mean @ V)
+        return self.Y.T @ (self.Y @ V) - np.outer(self._off * self.mean, self.mean @ V)
 
-    def leading(self, rank: int) -> tuple[Array, Array]:
-        """The ``rank`` largest eigenvalues and their vectors."""
-        size = self.n_labels
-        if rank >= size:
-            values, U = scipy.linalg.eigh(self.dense(), check_finite=False)
-        else:
-            operator = LinearOperator((size, size), self.times, dtype=np.float64)
-            start = np.random.default_rng(0).normal(size=size)
-            values, U = eigsh(operator, rank, v0=start)
-        return np.maximum(values, 0.0), U
+    def leading(self, rank: int) -> Array:
+        """An orthonormal basis that holds nearly all that ``rank`` directions can.
 
-
-def len_of(Y: Any) -> int:
-    return int(Y.shape[0])
+        By three rounds of subspace iteration from a fixed start: the eigenvectors
+        themselves take long to tell apart, and are not needed.
+        """
+        U = np.random.default_rng(0).normal(size=(self.n_labels, rank))
+        for _ in range(3):
+            U, _ = scipy.linalg.qr(
+                self.times(U), mode="economic", overwrite_a=True, check_finite=False
+            )
+        return np.ascontiguousarray(U)
 
 
 class Labels(Protocol):
@@ -95,17 +90,14 @@ class AllDirections:
     """Exact, in the basis U in which ``UᵀỸU = diag(σ)``."""
 
     def __init__(self, gram: LabelGram, beta: float, lam: float) -> None:
-        sigma, self._U = gram.leading(gram.n_labels)
-        self._still = rounded_to_zero(sigma)
-        sigma[self._still] = 0.0
+        sigma, self._U = scipy.linalg.eigh(gram.dense(), check_finite=False)
+        sigma = np.maximum(sigma, 0.0)
         self._tau = beta * sigma
         self._rho = self._tau + lam
         self.rank = gram.n_labels
 
     def rotate(self, T: Array) -> Array:
-        T = T @ self._U
-        T[:, self._still] = 0.0
-        return T
+        return T @ self._U
 
     def rotate_back(self, W: Array) -> Array:
         return W @ self._U.T
@@ -140,9 +132,16 @@ class AllDirections:
         return full
 
 
+class _Along(NamedTuple):
+    """``γLZU`` and ``γLZ diag(d)U``."""
+
+    U: Array
+    dU: Array
+
+
 @dataclass
 class LeadingDirections:
-    """``B = diag(d) + UMUᵀ``, with U of p columns and M free.
+    """``B = diag(d) + UMUᵀ``, with U of p orthonormal columns and M free.
 
     d is what B would be for each label on its own, at the first scores; it stays.
     M is the exact minimiser, so that the objective is that of this B, and never less
@@ -156,8 +155,9 @@ class LeadingDirections:
     _d: Array = field(init=False)
 
     def __post_init__(self) -> None:
-        self._sigma, self._U = self.gram.leading(self.rank)
-        self.rank = len(self._sigma)
+        self._U = self.gram.leading(self.rank)
+        self._YU = self.gram.times(self._U)
+        self._P = self._U.T @ self._YU
         self._diagonal = self.gram.diagonal()
         self._set_d(np.zeros(self.gram.n_labels))
 
@@ -166,6 +166,7 @@ class LeadingDirections:
         self._d = own / (own + self.lam + graph)
         self._dU = self._d[:, None] * self._U
         self._UdU = self._U.T @ self._dU
+        self._YUdU = self._YU.T @ self._dU
 
     def rotate(self, T: Array) -> Array:
         return T
@@ -178,42 +179,48 @@ class LeadingDirections:
         self._set_d(np.maximum(np.einsum("ij,ij->j", Z, LZ), 0.0))
 
     def step(self, Z: Array, LZ: Array | None) -> LabelStep:
-        M = self._M(Z, LZ)
+        along = self._along(LZ)
+        M = self._M(Z, along)
         push = None
-        if LZ is not None:
-            push = self._times_B(LZ, M)
-            push = self._times_B(push, M.T)
+        if LZ is not None and along is not None:
+            push = self._push(LZ, along, M)
         UM = self._U @ M
         row_squares = self._d**2 + np.einsum("ij,ij->i", UM, UM)
         row_squares += 2.0 * self._d * np.einsum("ij,ij->i", UM, self._U)
         return LabelStep(self._labels(M), np.maximum(row_squares, 0.0), push)
 
     def B(self, Z: Array, LZ: Array | None) -> Array:
-        B = (self._U @ self._M(Z, LZ)) @ self._U.T
+        B = (self._U @ self._M(Z, self._along(LZ))) @ self._U.T
         B.flat[:: len(B) + 1] += self._d
         return B
 
-    def _times_B(self, A: Array, M: Array) -> Array:
-        out = ((A @ self._U) @ M) @ self._U.T
-        out += A * self._d
-        return out
+    def _along(self, LZ: Array | None) -> _Along | None:
+        return None if LZ is None else _Along(LZ @ self._U, LZ @ self._dU)
 
-    def _M(self, Z: Array, LZ: Array | None) -> Array:
+    def _M(self, Z: Array, along: _Along | None) -> Array:
         """``UᵀQU M = Uᵀ(βỸ - Q diag(d))U`` with ``Q = βỸ + λI + γZᵀLZ``."""
-        tau = self.beta * self._sigma
-        A, R = np.diag(tau + self.lam), np.diag(tau)
-        R -= (tau + self.lam)[:, None] * self._UdU
-        if LZ is not None:
-            ZU, LZU = Z @ self._U, LZ @ self._U
-            A += ZU.T @ LZU
-            R -= LZU.T @ (Z @ self._dU)
+        A = self.beta * self._P
+        A.flat[:: len(A) + 1] += self.lam
+        R = self.beta * (self._P - self._YUdU) - self.lam * self._UdU
+        if along is not None:
+            ZU = Z @ self._U
+            A += ZU.T @ along.U
+            R -= ZU.T @ along.dU
         return solve_psd((A + A.T) / 2, R)
+
+    def _push(self, LZ: Array, along: _Along, M: Array) -> Array:
+        """``γLZBBᵀ``, with ``UᵀU = I``: two products with factors of p columns."""
+        free = along.U @ M
+        push = free @ self._dU.T
+        push += ((along.dU + free) @ M.T) @ self._U.T
+        push += LZ * self._d**2
+        return push
 
     def _labels(self, M: Array) -> float:
         """``β tr(EᵀỸE) + λ‖B‖²`` with ``E = I - B``, term by term from d and M."""
-        d, y, sigma = self._d, self._diagonal, self._sigma
-        alone = float(y @ (1.0 - d) ** 2)
-        crossed = inner((self._UdU * sigma).T, M) - float(sigma @ np.diag(M))
-        spread = alone + 2.0 * crossed + inner(M, sigma[:, None] * M)
+        d = self._d
+        alone = float(self._diagonal @ (1.0 - d) ** 2)
+        crossed = inner(self._YUdU - self._P, M)
+        spread = alone + 2.0 * crossed + inner(M, self._P @ M)
         size = float(d @ d) + 2.0 * inner(self._UdU, M) + inner(M, M)
         return self.beta * max(spread, 0.0) + self.lam * size

@@ -95,10 +95,12 @@ class Rows:
 
     def smooth(self, Z: Array) -> Array:
         """``γLZ``; the row of the mean has no edges."""
-        out = np.zeros_like(Z)
-        if self.L is not None:
-            for part in self.blocks(Z.shape[1]):
-                out[:-1, part] = self.L @ np.ascontiguousarray(Z[:-1, part])
+        if self.L is None:
+            return np.zeros_like(Z)
+        out = np.empty_like(Z)
+        out[-1] = 0.0
+        for part in self.blocks(Z.shape[1]):
+            out[:-1, part] = self.L @ np.ascontiguousarray(Z[:-1, part])
         return out
 
     def squares(self) -> Array:

@@ -17,7 +17,7 @@ from homi.solver.nouns import OnSweep, Solution
 EXACT_LABELS = 5_000
 
 #: Above it, in how many directions of the labels B is free.
-LEADING = 500
+LEADING = 200
 
 
 def label_rank(n_labels: int) -> int:

@@ -95,17 +95,13 @@ def descend(
     return Solution(reduced.params(point), history, converged)
 
 
-def _asks_to_stop(
-    on_sweep: OnSweep | None, reduced: Descendable, point: Point
-) -> bool:
+def _asks_to_stop(on_sweep: OnSweep | None, reduced: Descendable, point: Point) -> bool:
     if on_sweep is None:
         return False
     return on_sweep(point.terms, partial(reduced.params, point))
 
 
-def _advance(
-    reduced: Descendable, point: Point, pairs: deque[_Pair]
-) -> Point | None:
+def _advance(reduced: Descendable, point: Point, pairs: deque[_Pair]) -> Point | None:
     """The next point, or None where rounding leaves nothing to gain."""
     found = _line_search(reduced, point, _direction(reduced, point, pairs))
     if found is None and pairs:
@@ -128,9 +124,7 @@ def _direction(reduced: Descendable, point: Point, pairs: deque[_Pair]) -> Array
     return q.reshape(point.gradient.shape)
 
 
-def _line_search(
-    reduced: Descendable, point: Point, direction: Array
-) -> Point | None:
+def _line_search(reduced: Descendable, point: Point, direction: Array) -> Point | None:
     """The first of the steps 1, then shorter ones, that brings a fall."""
     # Twice, because points carry half of the gradient.
     slope = 2.0 * inner(point.gradient, direction)

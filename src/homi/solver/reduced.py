@@ -20,7 +20,6 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
 from homi.linalg import Array, inner
@@ -48,11 +47,6 @@ class Point:
     terms: Terms
 
 
-def rounded_to_zero(sigma: Array) -> NDArray[np.bool_]:
-    """Which eigenvalues of a Gram matrix are zero but for rounding."""
-    return sigma <= 10 * len(sigma) * _EPS * max(sigma.max(), _EPS)
-
-
 class ReducedProblem:
     """φ(ω) of a problem, and the way back to (W, z, B, t)."""
 
@@ -61,14 +55,12 @@ class ReducedProblem:
         moments, lam = problem.moments, problem.lam
         mu, self._V = problem.joint_pencil
         sigma, U = scipy.linalg.eigh(problem.joint_YtY, check_finite=False)
-        # Combinations of labels that never vary: their rounding errors would choose
-        # between minima, or a way down from a saddle.
-        still = rounded_to_zero(sigma)
-        sigma[still] = 0.0
+        sigma = np.maximum(sigma, 0.0)
         if lam == 0:
-            # Without a ridge they are free: leaving them out gives the solution of
-            # least norm.
-            sigma, U, still = sigma[~still], U[:, ~still], still[~still]
+            # Without a ridge, combinations of labels that never vary are free:
+            # leaving them out gives the solution of least norm.
+            keep = sigma > 10 * len(sigma) * _EPS * max(sigma.max(), _EPS)
+            sigma, U = sigma[keep], U[:, keep]
         self._U = U
         self._root_mu = np.sqrt(mu)[:, None]
         self._mu = mu[:, None]
@@ -77,7 +69,6 @@ class ReducedProblem:
         self._shrink = self._tau / self._rho
         self._root_rho = 1.0 / np.sqrt(self._rho)
         self._R = self._V.T @ problem.joint_C @ U
-        self._R[:, still] = 0.0
         kept = moments.n * lam / (moments.n + lam)
         self._constant = float(
             np.trace(moments.Syy) + kept * inner(moments.y_mean, moments.y_mean)
