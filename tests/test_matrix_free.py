@@ -69,7 +69,7 @@ SHAPES = {
     "tall": (60, 12, 5),
     "wide": (40, 100, 4),
     "few features": (15, 3, 2),
-    "many labels": (200, 30, 30),
+    "many labels": (80, 10, 15),
 }
 
 
@@ -250,7 +250,7 @@ def test_what_the_iterative_solver_cannot_do_is_said(name):
 
 
 def test_no_array_of_features_by_features_is_ever_there():
-    n, m = 300, 4000
+    n, m = 200, 3000
     rng = np.random.default_rng(0)
     X = sparse.random_array((n, m), density=0.005, format="csr", rng=rng)
     Y = (X[:, :3].toarray() > 0).astype(float)
@@ -273,7 +273,7 @@ def test_auto_is_direct_for_all_sets_of_the_paper_and_iterative_for_text():
 
 def test_auto_takes_the_iterative_solver_where_there_are_many_features():
     rng = np.random.default_rng(0)
-    X = sparse.random_array((60, 10_000), density=0.002, format="csr", rng=rng)
+    X = sparse.random_array((60, 2_500), density=0.002, format="csr", rng=rng)
     Y = (rng.random((60, 2)) > 0.5).astype(int)
     model = HOMI(max_iter=2, tol=0.5).fit(X, Y)
     assert (model.solver_, model.label_rank_) == ("iterative", 2)
