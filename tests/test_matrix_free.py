@@ -19,6 +19,7 @@ from homi.matrix_free import solve as door
 from homi.matrix_free.gradients import Systems
 from homi.matrix_free.labels import AllDirections, LabelGram, LeadingDirections
 from homi.matrix_free.problem import RowsProblem
+from homi.matrix_free.rows import Rows
 from homi.moments import Moments, column_units
 from homi.solver import Problem, objective, total
 
@@ -159,6 +160,24 @@ def test_the_gradient_is_that_of_finite_differences(both, rank):
     slope = (sides[0] - sides[1]) / (2 * step)
     point = problem.evaluate(W)
     assert 2 * np.vdot(point.gradient, direction) == pytest.approx(slope, rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, thinned])
+def test_products_are_those_of_rows_written_out(kind):
+    X, _ = random_rows(6, n=30, m=7)
+    X[:, 1] += 100.0
+    X = kind(X)
+    dense = X.toarray() if sparse.issparse(X) else X
+    mean, scale = column_units(X)
+    rng = np.random.default_rng(2)
+    last, V, E = rng.normal(size=7), rng.normal(size=(7, 3)), rng.normal(size=(31, 3))
+    L = neighbour_laplacian(X, 3)
+    rows = Rows.of(X, mean, scale, last, L)
+    expected = np.vstack([(dense - mean) / scale, last])
+    np.testing.assert_allclose(rows.times(V), expected @ V, atol=1e-10)
+    np.testing.assert_allclose(rows.back(E), expected.T @ E, atol=1e-10)
+    np.testing.assert_allclose(rows.squares(), (expected**2).sum(axis=0))
+    np.testing.assert_allclose(rows.smooth(E)[:-1], L @ E[:-1], atol=1e-12)
 
 
 def test_the_systems_are_solved():
