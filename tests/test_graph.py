@@ -193,6 +193,19 @@ def test_block_size_has_no_effect(monkeypatch, format_, density, block):
     np.testing.assert_allclose(blocked.correlations, whole.correlations, atol=1e-12)
 
 
+@pytest.mark.parametrize("kind", ["random", *DEGENERATE])
+@pytest.mark.parametrize("block", [7, 1024])
+def test_products_of_thin_rows_find_the_same(monkeypatch, kind, block):
+    X = random_rows(12, (60, 30), 0.2) if kind == "random" else DEGENERATE[kind]
+    mean, scale = X.mean(axis=0), X.std(axis=0)
+    scale[scale == 0] = 1.0
+    monkeypatch.setattr(homi.graph.exact, "_BLOCK", block)
+    monkeypatch.setattr(homi.graph.exact, "_THIN", 1.0)
+    for units in ({}, {"mean": mean, "scale": scale}):
+        seen = (X - mean) / scale if units else X
+        assert_nearest(nearest(sparse.csr_array(X), 4, **units), seen, 4)
+
+
 @pytest.mark.parametrize("format_", BOTH)
 @pytest.mark.parametrize("kind", DEGENERATE)
 def test_copies_in_other_blocks(monkeypatch, kind, format_):

@@ -13,7 +13,7 @@ SOURCE = Path(homi.__file__).parent
 LAYERS = [
     {"linalg", "threads", "pairs"},
     {"moments", "graph", "metrics", "datasets", "proximal", "label_graph"},
-    {"solver", "margins", "explorer"},
+    {"solver", "matrix_free", "margins", "explorer"},
     {"estimators"},
     {"thresholds"},
     {"io"},
@@ -59,7 +59,7 @@ def test_imports_point_downwards(path):
 @pytest.mark.parametrize("path", FILES, ids=module_of)
 def test_the_mathematics_knows_nothing_of_scikit_learn(path):
     top = module_of(path).split(".")[1:2]
-    if top and top[0] in {"linalg", "moments", "graph", "solver"}:
+    if top and top[0] in {"linalg", "moments", "graph", "solver", "matrix_free"}:
         assert not any(name.startswith("sklearn") for name in imported(path))
 
 

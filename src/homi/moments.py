@@ -137,9 +137,7 @@ class Moments:
 
     def scale(self) -> Array:
         """Standard deviation of each feature, 1 where it is constant."""
-        variance = np.maximum(np.diag(self.Sxx), 0.0) / self.n
-        constant = variance <= (10 * _EPS * self.x_mean) ** 2
-        return np.where(constant, 1.0, np.sqrt(np.where(constant, 1.0, variance)))
+        return _deviations(np.diag(self.Sxx) / self.n, self.x_mean)
 
     def standardized(self) -> Moments:
         """Moments of the rows with every feature at mean 0 and variance 1."""
@@ -204,6 +202,19 @@ def check_weights(weights: Any, n: int, name: str = "weights") -> Array:
     return w
 
 
+def column_units(X: Any) -> tuple[Array, Array]:
+    """Means of the columns and their deviations, as in Moments but in O(nm)."""
+    X = _rows(X)
+    mean = _column_means(X)
+    return mean, _deviations(_column_sums(X, mean, power=2) / X.shape[0], mean)
+
+
+def _deviations(variance: Array, mean: Array) -> Array:
+    """Standard deviations, 1 where a column is constant up to rounding."""
+    constant = variance <= (10 * _EPS * mean) ** 2
+    return np.where(constant, 1.0, np.sqrt(np.where(constant, 1.0, variance)))
+
+
 def _blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
     """Slices of rows whose float64 copy fits a block."""
     step = max(1, _BLOCK_BYTES // (8 * max(1, n_columns)))
@@ -260,20 +271,20 @@ def _rough_means(A: Any, w: Array | None = None) -> Array:
     return _column_sums(A, np.zeros(A.shape[1]), w) / _total(A, w)
 
 
-def _column_sums(A: Any, shift: Array, w: Array | None = None) -> Array:
-    """Column sums of ``A - shift`` in float64 (scipy sums float32 in float32)."""
+def _column_sums(A: Any, shift: Array, w: Array | None = None, power: int = 1) -> Array:
+    """Column sums of ``(A - shift)**power`` in float64 (scipy: float32 in float32)."""
     if not sparse.issparse(A):
-        parts = (
-            (A[rows] - shift).sum(axis=0) if w is None else w[rows] @ (A[rows] - shift)
-            for rows in _blocks(*A.shape)
-        )
+        gaps = ((rows, (A[rows] - shift) ** power) for rows in _blocks(*A.shape))
+        parts = (gap.sum(axis=0) if w is None else w[rows] @ gap for rows, gap in gaps)
         return np.sum(list(parts), axis=0)
     m = A.shape[1]
     each = None if w is None else np.repeat(w, np.diff(A.indptr))
     stored = np.bincount(A.indices, each, minlength=m)
-    gaps = A.data - shift[A.indices]
-    sums = np.bincount(A.indices, gaps if each is None else each * gaps, minlength=m)
-    return sums - (_total(A, w) - stored) * shift
+    values = (A.data - shift[A.indices]) ** power
+    sums = np.bincount(
+        A.indices, values if each is None else each * values, minlength=m
+    )
+    return sums + (_total(A, w) - stored) * (-shift) ** power
 
 
 def _scale(S: Array, by: Array) -> Array:

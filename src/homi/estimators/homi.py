@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
@@ -16,10 +17,12 @@ from sklearn.utils import check_random_state
 from homi.estimators._compat import Interval, StrOptions, fit_context
 from homi.estimators.base import LinearMultiLabelClassifier
 from homi.estimators.kernel_map import KERNELS, KernelMap
+from homi.estimators.solver_choice import chosen_solver, rows_view
 from homi.estimators.targets import Target
 from homi.estimators.unknown import filled_in
 from homi.estimators.view import View, kernel_view, linear_view, relabelled, tied
 from homi.estimators.weights import check_label_weight, check_sample_weight, counted
+from homi.matrix_free import label_rank, solve_rows
 from homi.solver import (
     OnSweep,
     Params,
@@ -96,6 +99,14 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         What NaN in Y means. ``"ignore"``: a label that is not known. It is filled in
         first, by what the features and the known labels of its row say, and then
         learnt from as from a known one; see ``filled_labels_``.
+    solver : {"auto", "direct", "iterative"}, default="auto"
+        ``"direct"`` factors matrices of features × features once. ``"iterative"`` has
+        none of them: the sweeps are the same, by conjugate gradients with products of
+        the rows, for many and sparse features or many labels. It needs ``lam > 0``,
+        ``sweep="joint"``, ``init="zeros"``, ``correlation="labels"``, biases with a
+        penalty, all labels known, and neither kernel nor weights.
+        ``"auto"`` takes the iterative one where the direct one would need too much
+        memory or be slower (docs/sparse_text.md).
     init : {"zeros", "random"}, default="zeros"
         Start of the sweeps. The paper's Algorithm 1 says zeros, its text random.
     max_iter : int in [1, inf), default=100
@@ -129,6 +140,11 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         two regressions with their penalties, and ``"graph"``. They sum to it.
     n_iter_ : int
         Number of sweeps.
+    solver_ : str
+        The solver taken, ``"direct"`` or ``"iterative"``.
+    label_rank_ : int
+        In how many directions of the labels B was free: all of them, except with the
+        iterative solver above 5,000 labels, where it is diagonal in the others.
     classes_ : ndarray
         Numbers of the labels, or the classes of a 1-D y.
     label_names_ : ndarray of shape (n_labels,)
@@ -179,6 +195,7 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         "penalize_bias": ["boolean"],
         "sweep": [StrOptions({"joint", "paper"})],
         "missing_labels": [StrOptions({"error", "ignore"})],
+        "solver": [StrOptions({"auto", "direct", "iterative"})],
         "init": [StrOptions({"zeros", "random"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -201,6 +218,7 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         penalize_bias=True,
         sweep="joint",
         missing_labels="error",
+        solver="auto",
         init="zeros",
         max_iter=100,
         tol=1e-6,
@@ -219,6 +237,7 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         self.penalize_bias = penalize_bias
         self.sweep = sweep
         self.missing_labels = missing_labels
+        self.solver = solver
         self.init = init
         self.max_iter = max_iter
         self.tol = tol
@@ -256,26 +275,14 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         label_weight = check_label_weight(label_weight, target.names)
         sweeps = self._init_callback_context(max_subtasks=self.max_iter)
         sweeps.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        rows, Y, row_weights = counted(X, target.indicator, weights)
-        view = self._view(rows, Y, row_weights)
+        weighted = weights is not None or label_weight is not None
+        self.solver_ = chosen_solver(self, X, target.indicator, weighted=weighted)
         self.__dict__.pop("filled_labels_", None)
-        if ignore:
-            view, Y = self._fill(view, X, target, weights)
-        self._kernel_map = view.kernel_map
-        problem = Problem(
-            view.moments,
-            self.lam,
-            self.beta,
-            self.gamma,
-            self.penalize_bias,
-            label_weight,
-        )
-        hooks = _SweepHooks(self, sweeps, X, y, view.mean, view.scale)
-        if self.correlation == "labels":
-            solution = self._solve(problem, hooks.hook)
+        make_hooks = partial(_SweepHooks, self, sweeps, X, y)
+        if self.solver_ == "iterative":
+            self._fit_rows(X, target.indicator, make_hooks)
         else:
-            solution = self._solve_directly(problem, view, Y)
-        self._store(solution, view.mean, view.scale)
+            self._fit_moments(X, target, weights, label_weight, make_hooks)
         sweeps.call_on_fit_task_end(
             estimator=self, X=X, y=y, reconstruction_attributes=lambda: {}
         )
@@ -302,6 +309,39 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
         from homi.explorer import explain
 
         return explain(self, path, X, y, **options)
+
+    def _fit_moments(
+        self, X: Any, target: Target, weights: Any, label_weight: Any, make_hooks: Any
+    ) -> None:
+        rows, Y, row_weights = counted(X, target.indicator, weights)
+        view = self._view(rows, Y, row_weights)
+        if self.missing_labels == "ignore":
+            view, Y = self._fill(view, X, target, weights)
+        self._kernel_map = view.kernel_map
+        self.label_rank_ = Y.shape[1]
+        problem = Problem(
+            view.moments,
+            self.lam,
+            self.beta,
+            self.gamma,
+            self.penalize_bias,
+            label_weight,
+        )
+        if self.correlation == "labels":
+            solution = self._solve(problem, make_hooks(view.mean, view.scale).hook)
+        else:
+            solution = self._solve_directly(problem, view, Y)
+        self._store(solution, view.mean, view.scale)
+
+    def _fit_rows(self, X: Any, Y: Any, make_hooks: Any) -> None:
+        given, mean, scale = rows_view(self, X, Y)
+        self._kernel_map = None
+        self.label_rank_ = label_rank(Y.shape[1])
+        hook = make_hooks(mean, scale).hook
+        solution = solve_rows(
+            given, max_iter=self.max_iter, tol=self.tol, on_sweep=hook
+        )
+        self._store(solution, mean, scale)
 
     def _view(self, X: Any, Y: Any, weights: Any) -> View:
         """The features and the graph that the parameters ask for."""
@@ -382,7 +422,7 @@ class HOMI(CallbackSupportMixin, LinearMultiLabelClassifier):
                 f"one still lowered the objective, now {total(self.history_[-1]):.6g}, "
                 f"by more than the share tol={self.tol:g}; increase max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=5,
+                stacklevel=6,
             )
 
 

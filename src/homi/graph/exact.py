@@ -24,6 +24,9 @@ _BLOCK = 1024
 #: Numbers in a block of neighbours: 16 MB of them.
 _BLOCK_ENTRIES = 2**21
 
+#: Below this share of non-zeros, products of sparse rows with sparse rows are faster.
+_THIN = 0.01
+
 #: Below this share of a row's length, its spread is rounding error.
 _FLAT = 1e-7
 
@@ -98,7 +101,11 @@ def _inverse_spread(spread: Array, length: Array) -> Array:
 
 def _nearest_sparse(X: Any, n_neighbors: int, mean: Array, scale: Array) -> Neighbours:
     rows = _CentredRows.of(X, mean, scale)
-    found = _search(rows.queries(), rows.against, n_neighbors + 1)
+    k = n_neighbors + 1
+    if rows.q.nnz <= _THIN * rows.q.shape[0] * rows.q.shape[1]:
+        found = _search_thin(rows, k)
+    else:
+        found = _search(rows.queries(), rows.against, k)
     indices = without_self(found)
     return Neighbours(indices, rows.correlations(indices))
 
@@ -170,6 +177,27 @@ class _CentredRows(NamedTuple):
             product -= m * self.row_mean * self.row_mean[other]
             out[:, rank] = product * self.inverse * self.inverse[other]
         return out
+
+
+def _search_thin(rows: _CentredRows, k: int) -> NDArray[np.int64]:
+    """The same for rows with few non-zeros: nothing is written out but the products.
+
+    The products of the sparse rows are corrected for all that centring would do.
+    """
+    n, m = rows.q.shape
+    best = _Best(n, k)
+    along, constant = rows.q @ rows.shift, rows.shift @ rows.shift
+    for columns in _blocks(n):
+        others = rows.q[columns].T.tocsr()
+        for part in _blocks(n):
+            scores = (rows.q[part] @ others).toarray()
+            scores += (constant - along[part])[:, None]
+            scores -= along[columns]
+            scores -= m * np.outer(rows.row_mean[part], rows.row_mean[columns])
+            scores *= rows.inverse[columns]
+            scores *= rows.inverse[part, None]
+            best.add(scores, part.start, columns.start)
+    return best.indices()
 
 
 def _search(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import deque
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.linalg.blas import daxpy, ddot
@@ -20,7 +20,7 @@ from homi import threads
 from homi.linalg import Array, inner
 from homi.solver.alternate import has_converged
 from homi.solver.label_weights import WeightedProblem
-from homi.solver.nouns import OnSweep, Params, Problem, Solution, Terms
+from homi.solver.nouns import OnSweep, Params, Problem, Solution
 from homi.solver.reduced import Point, ReducedProblem
 
 #: How many earlier steps are remembered; more were measured to save no sweeps.
@@ -33,7 +33,14 @@ _SUFFICIENT = 1e-4
 _MAX_HALVINGS = 30
 
 
-Reduced = ReducedProblem | WeightedProblem
+class Descendable(Protocol):
+    """A function of the feature weights that can be gone down on."""
+
+    def evaluate(self, omega: Array, /) -> Point: ...
+
+    def precondition(self, point: Point, gradient: Array, /) -> Array: ...
+
+    def params(self, point: Point, /) -> Params: ...
 
 
 class _Pair(NamedTuple):
@@ -56,29 +63,27 @@ def accelerate(
     """Minimise the joint objective from ``params``; it never rises."""
     m, q = problem.n_features, problem.n_labels
     with threads.for_product(max(m, q), max(m, q), max(m, q)):
-        reduced: Reduced
+        reduced: ReducedProblem | WeightedProblem
         if problem.label_weight is None:
             reduced = ReducedProblem(problem)
         else:
             reduced = WeightedProblem(problem, problem.label_weight)
         omega = reduced.start(params.B)
     with threads.for_product(m, q, min(m, q)):
-        point, history, converged = _descend(
-            reduced, reduced.evaluate(omega), max_iter, tol, on_sweep, memory
-        )
-    return Solution(reduced.params(point), history, converged)
+        return descend(reduced, omega, max_iter, tol, on_sweep, memory)
 
 
-def _descend(
-    reduced: Reduced,
-    point: Point,
+def descend(
+    reduced: Descendable,
+    omega: Array,
     max_iter: int,
     tol: float,
     on_sweep: OnSweep | None,
     memory: int,
-) -> tuple[Point, list[Terms], bool]:
+) -> Solution:
     """Sweep until one gains too little, or nothing can be gained any more."""
     pairs: deque[_Pair] = deque(maxlen=memory)
+    point = reduced.evaluate(omega)
     history, converged = [point.terms], False
     while not _asks_to_stop(on_sweep, reduced, point):
         if converged or len(history) == max_iter:
@@ -91,39 +96,40 @@ def _descend(
         _remember(pairs, point, following)
         point = following
         history.append(point.terms)
-    return point, history, converged
+    pairs.clear()
+    return Solution(reduced.params(point), history, converged)
 
 
-def _asks_to_stop(on_sweep: OnSweep | None, reduced: Reduced, point: Point) -> bool:
+def _asks_to_stop(on_sweep: OnSweep | None, reduced: Descendable, point: Point) -> bool:
     if on_sweep is None:
         return False
     return on_sweep(point.terms, partial(reduced.params, point))
 
 
-def _advance(reduced: Reduced, point: Point, pairs: deque[_Pair]) -> Point | None:
+def _advance(reduced: Descendable, point: Point, pairs: deque[_Pair]) -> Point | None:
     """The next point, or None where rounding leaves nothing to gain."""
-    curvature = reduced.curvature(point)
-    found = _line_search(reduced, point, _direction(point.gradient, curvature, pairs))
+    found = _line_search(reduced, point, _direction(reduced, point, pairs))
     if found is None and pairs:
         pairs.clear()
-        found = _line_search(reduced, point, -point.gradient / curvature)
+        found = _line_search(reduced, point, _direction(reduced, point, pairs))
     return found
 
 
-def _direction(gradient: Array, curvature: Array, pairs: deque[_Pair]) -> Array:
-    """The two-loop recursion of L-BFGS around the diagonal curvature."""
-    q, shares = gradient.ravel().copy(), []
+def _direction(reduced: Descendable, point: Point, pairs: deque[_Pair]) -> Array:
+    """The two-loop recursion of L-BFGS around the preconditioner."""
+    q, shares = point.gradient.ravel().copy(), []
     for pair in reversed(pairs):
         share = pair.scale * ddot(pair.move, q)
         shares.append(share)
         daxpy(pair.change, q, a=-share)
-    q /= curvature.ravel()
+    q = reduced.precondition(point, q.reshape(point.gradient.shape)).ravel()
     for pair, share in zip(pairs, reversed(shares), strict=True):
         daxpy(pair.move, q, a=share - pair.scale * ddot(pair.change, q))
-    return -q.reshape(gradient.shape)
+    np.negative(q, out=q)
+    return q.reshape(point.gradient.shape)
 
 
-def _line_search(reduced: Reduced, point: Point, direction: Array) -> Point | None:
+def _line_search(reduced: Descendable, point: Point, direction: Array) -> Point | None:
     """The first of the steps 1, then shorter ones, that brings a fall."""
     # Twice, because points carry half of the gradient.
     slope = 2.0 * inner(point.gradient, direction)

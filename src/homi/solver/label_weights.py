@@ -160,10 +160,11 @@ class WeightedProblem:
         penalty[:-1, :-1] += N.T @ N
         return self._labels.solve(penalty, self._weights)
 
-    def curvature(self, point: Point) -> Array:
-        """The diagonal of the (W, z) block's Hessian."""
+    def precondition(self, point: Point, gradient: Array) -> Array:
+        """A gradient over the diagonal of the (W, z) block's Hessian."""
         d = np.diag(self._D)[:, None]
-        return self._weights * (1.0 - d) + d + self._mu * point.row_squares
+        own = self._weights * (1.0 - d) + d
+        return gradient / (own + self._mu * point.row_squares)
 
     def params(self, point: Point) -> Params:
         """W, z, B and t at a point."""

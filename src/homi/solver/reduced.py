@@ -134,9 +134,10 @@ class ReducedProblem:
         half *= self._root_rho
         return half, np.ascontiguousarray(P)
 
-    def curvature(self, point: Point) -> Array:
-        """The diagonal of the (W, z) block's Hessian: the scale of each entry of ω."""
-        return 1.0 + self._mu * point.row_squares
+    def precondition(self, point: Point, gradient: Array) -> Array:
+        """The gradient over the diagonal of the (W, z) block's Hessian, in place."""
+        gradient /= 1.0 + self._mu * point.row_squares
+        return gradient
 
     def params(self, point: Point) -> Params:
         """W, z, B and t at a point, in the coordinates of the problem."""

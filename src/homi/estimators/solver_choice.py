@@ -1,0 +1,96 @@
+"""Direct or iterative: which solver a fit takes, and what the latter is given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from homi.graph import neighbour_laplacian
+from homi.linalg import Array
+from homi.matrix_free import EXACT_LABELS, Given, memory
+from homi.moments import column_units
+
+#: Up to this many features (and EXACT_LABELS labels) the direct solver is taken.
+FEW_FEATURES = 2_000
+
+#: More bytes than this the direct solver is not given unasked.
+DIRECT_BYTES = 4 * 2**30
+
+#: What a non-zero of X costs the iterative solver for each label, in units of what a
+#: number in m³ or l³ costs the direct one: about 500 products of 4 ns beside 0.7 ns.
+PRODUCTS = 3_000
+
+#: Parameters that the iterative solver takes only one value of.
+_ONLY = {
+    "sweep": "joint",
+    "init": "zeros",
+    "correlation": "labels",
+    "kernel": None,
+    "penalize_bias": True,
+    "missing_labels": "error",
+}
+
+
+def chosen_solver(model: Any, X: Any, Y: Any, *, weighted: bool) -> str:
+    """The solver that the parameters of a model and the size of the data ask for."""
+    (n, m), n_labels = X.shape, Y.shape[1]
+    nnz = X.nnz if sparse.issparse(X) else X.size
+    unfit = _why_not(model, weighted)
+    if model.solver == "iterative" and unfit:
+        raise ValueError(
+            f'solver="iterative" needs {unfit}; change that, or use solver="direct".'
+        )
+    if (
+        model.solver == "direct"
+        or unfit
+        or (model.solver == "auto" and is_for_direct(m, n_labels, nnz))
+    ):
+        if model.kernel is None:
+            # Two arrays of this size are the least: G and H.
+            memory.check(16 * m * m, "the direct solver")
+        return "direct"
+    memory.check(memory.bytes_iterative(n, m, n_labels, nnz), "the iterative solver")
+    return "iterative"
+
+
+def is_for_direct(m: int, n_labels: int, nnz: int) -> bool:
+    """Whether arrays of m × m and l × l fit, and cost less than the products."""
+    if n_labels > EXACT_LABELS or memory.bytes_direct(m, n_labels) > DIRECT_BYTES:
+        return False
+    return m <= FEW_FEATURES or m**3 + n_labels**3 <= PRODUCTS * nnz * n_labels
+
+
+def _why_not(model: Any, weighted: bool) -> str:
+    """What keeps a model from the iterative solver; empty for nothing."""
+    for name, value in _ONLY.items():
+        given = getattr(model, name)
+        if given != value:
+            return f"{name}={value!r}, got {given!r}"
+    if weighted:
+        return "rows and labels without weights"
+    return "" if model.lam > 0 else f"lam > 0, got {model.lam!r}"
+
+
+def rows_view(model: Any, X: Any, Y: Any) -> tuple[Given, Array, Array]:
+    """What the iterative solver is given of rows, and the units it sees them in."""
+    centre, scale = column_units(X)
+    if not model.standardize:
+        scale = np.ones_like(scale)
+    mean = centre if model.standardize else np.zeros_like(centre)
+    L = None
+    if model.gamma > 0:
+        L = neighbour_laplacian(X, model.n_neighbors, mean=mean, scale=scale)
+    given = Given.of(
+        X,
+        Y,
+        mean=centre,
+        scale=scale,
+        standardize=model.standardize,
+        L=L,
+        lam=model.lam,
+        beta=model.beta,
+        gamma=model.gamma,
+    )
+    return given, mean, scale

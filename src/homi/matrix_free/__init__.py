@@ -1,0 +1,6 @@
+"""Rows -> (W, z, B, t) by products with the rows: no array of features × features."""
+
+from homi.matrix_free.given import Given
+from homi.matrix_free.solve import EXACT_LABELS, LEADING, label_rank, solve_rows
+
+__all__ = ["EXACT_LABELS", "LEADING", "Given", "label_rank", "solve_rows"]
