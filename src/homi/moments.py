@@ -15,8 +15,14 @@ from homi.linalg import Array
 #: Bytes of a temporary block of rows or columns.
 _BLOCK_BYTES = 16 * 2**20
 
+#: Bytes of one that is written and read several times: it stays in the cache.
+_CACHED_BYTES = 2**21
+
 #: Above this share of non-zeros, a block of sparse rows is multiplied faster dense.
 _THIN = 0.05
+
+#: Below this share of ones, so are labels as sparse ones.
+_THIN_LABELS = 0.1
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -50,8 +56,12 @@ class Moments:
     H: Array | None = None
 
     @classmethod
-    def from_rows(cls, X: Any, Y: Any) -> Moments:
-        """Moments of dense or sparse X (n, m) and Y (n, l), accumulated in float64."""
+    def from_rows(cls, X: Any, Y: Any, *, near: Array | None = None) -> Moments:
+        """Moments of dense or sparse X (n, m) and Y (n, l), accumulated in float64.
+
+        Where numbers ``near`` the means of X are known, dense rows are read once
+        instead of three times; the moments are the same.
+        """
         if X.shape[0] != Y.shape[0]:
             raise ValueError(
                 f"X has {X.shape[0]} rows and Y has {Y.shape[0]}; "
@@ -60,6 +70,8 @@ class Moments:
         if X.shape[0] == 0:
             raise ValueError("no rows: moments need at least one row of X and Y.")
         X, Y = _rows(X), _rows(Y)
+        if near is not None and not sparse.issparse(X):
+            return cls(X.shape[0], *_read_once(X, Y, near))
         n, x_mean, y_mean = X.shape[0], _column_means(X), _rough_means(Y)
         scatter = _sparse_scatter if _is_thin(X) else _dense_scatter
         Sxx, Sxy = scatter(X, Y, x_mean, y_mean)
@@ -165,9 +177,11 @@ class Moments:
         return self.n * self.y_mean
 
 
-def _blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
+def _blocks(
+    n_rows: int, n_columns: int, n_bytes: int = _BLOCK_BYTES
+) -> Iterator[slice]:
     """Slices of rows whose float64 copy fits a block."""
-    step = max(1, _BLOCK_BYTES // (8 * max(1, n_columns)))
+    step = max(1, n_bytes // (8 * max(1, n_columns)))
     return (slice(i, i + step) for i in range(0, n_rows, step))
 
 
@@ -246,6 +260,39 @@ def _dense_scatter(X: Any, Y: Any, x_mean: Array, y_mean: Array) -> tuple[Array,
         # Centred on one side is enough, and leaves a sparse Y sparse.
         Sxy += (_as_float(Y[rows]).T @ centred).T
     return Sxx, Sxy
+
+
+def _read_once(X: Any, Y: Any, near: Array) -> tuple[Array, ...]:
+    """Means and centred moments, by the products of ``[X - near, Y]``."""
+    (n, m), width = X.shape, X.shape[1] + Y.shape[1]
+    Sxx, by_labels, sums = np.zeros((m, m)), np.zeros((width - m, width)), 0.0
+    for rows in _blocks(n, width, _CACHED_BYTES):
+        both = np.empty((len(X[rows]), width))
+        moved, labels = both[:, :m], both[:, m:]
+        np.subtract(X[rows], near, out=moved)
+        labels[...] = _dense(Y[rows])
+        Sxx += moved.T @ moved
+        by_labels += _thin(labels).T @ both
+        sums += both.sum(axis=0)
+    means = sums / n
+    Sxx = _subtract_outer(Sxx, n, means[:m], means[:m])
+    by_labels = _subtract_outer(by_labels, n, means[m:], means)
+    Sxy, Syy = by_labels[:, :m].T, by_labels[:, m:]
+    return near + means[:m], means[m:], Sxx, Sxy.copy(), Syy.copy()
+
+
+def _thin(labels: Array) -> Any:
+    """Labels as a CSR array where few are there: most data have a few per cent.
+
+    Even with the conversion, the products are then several times as fast.
+    """
+    n, q = labels.shape
+    places = np.flatnonzero(labels != 0)
+    if len(places) > _THIN_LABELS * labels.size:
+        return labels
+    row, column = np.divmod(places, q)
+    ends = np.searchsorted(row, np.arange(n + 1))
+    return sparse.csr_array((np.ones(len(places)), column, ends), shape=(n, q))
 
 
 def _sparse_scatter(

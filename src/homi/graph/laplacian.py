@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,11 +32,17 @@ def laplacian(neighbours: Neighbours) -> sparse.csr_array:
 
 
 def neighbour_laplacian(
-    X: Any, n_neighbors: int, *, mean: Array | None = None, scale: Array | None = None
+    X: Any,
+    n_neighbors: int,
+    *,
+    mean: Array | None = None,
+    scale: Array | None = None,
+    search: Callable[..., Neighbours] = nearest,
 ) -> sparse.csr_array:
     """L of the rows ``(X - mean) / scale`` tied to their most correlated rows.
 
-    X may be dense or sparse; sparse X is never centred in memory.
+    X may be dense or sparse; sparse X is never centred in memory. ``search`` finds
+    these rows, all of them by default.
     """
     n, m = X.shape
     if n < 2:
@@ -59,4 +66,4 @@ def neighbour_laplacian(
             stacklevel=2,
         )
         n_neighbors = n - 1
-    return laplacian(nearest(X, n_neighbors, mean=mean, scale=scale))
+    return laplacian(search(X, n_neighbors, mean=mean, scale=scale))
