@@ -15,7 +15,7 @@ LAYERS = [
     {"moments", "graph", "metrics", "datasets", "proximal", "label_graph"},
     {"solver", "margins"},
     {"estimators"},
-    {"thresholds"},
+    {"thresholds", "streams"},
     {"", "plots", "cli_errors"},
     {"benchmark"},
     {"report"},

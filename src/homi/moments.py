@@ -15,9 +15,6 @@ from homi.linalg import Array
 #: Bytes of a temporary block of rows or columns.
 _BLOCK_BYTES = 16 * 2**20
 
-#: Bytes of one that is written and read several times: it stays in the cache.
-_CACHED_BYTES = 2**21
-
 #: Above this share of non-zeros, a block of sparse rows is multiplied faster dense.
 _THIN = 0.05
 
@@ -177,11 +174,9 @@ class Moments:
         return self.n * self.y_mean
 
 
-def _blocks(
-    n_rows: int, n_columns: int, n_bytes: int = _BLOCK_BYTES
-) -> Iterator[slice]:
+def _blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
     """Slices of rows whose float64 copy fits a block."""
-    step = max(1, n_bytes // (8 * max(1, n_columns)))
+    step = max(1, _BLOCK_BYTES // (8 * max(1, n_columns)))
     return (slice(i, i + step) for i in range(0, n_rows, step))
 
 
@@ -263,36 +258,37 @@ def _dense_scatter(X: Any, Y: Any, x_mean: Array, y_mean: Array) -> tuple[Array,
 
 
 def _read_once(X: Any, Y: Any, near: Array) -> tuple[Array, ...]:
-    """Means and centred moments, by the products of ``[X - near, Y]``."""
-    (n, m), width = X.shape, X.shape[1] + Y.shape[1]
-    Sxx, by_labels, sums = np.zeros((m, m)), np.zeros((width - m, width)), 0.0
-    for rows in _blocks(n, width, _CACHED_BYTES):
-        both = np.empty((len(X[rows]), width))
-        moved, labels = both[:, :m], both[:, m:]
-        np.subtract(X[rows], near, out=moved)
-        labels[...] = _dense(Y[rows])
+    """Means and centred moments, by the products of ``X - near`` and Y."""
+    (n, m), Y = X.shape, _thin(Y)
+    Sxx, Sxy, gap = np.zeros((m, m)), np.zeros((m, Y.shape[1])), np.zeros(m)
+    for rows in _blocks(n, m):
+        moved = X[rows] - near
         Sxx += moved.T @ moved
-        by_labels += _thin(labels).T @ both
-        sums += both.sum(axis=0)
-    means = sums / n
-    Sxx = _subtract_outer(Sxx, n, means[:m], means[:m])
-    by_labels = _subtract_outer(by_labels, n, means[m:], means)
-    Sxy, Syy = by_labels[:, :m].T, by_labels[:, m:]
-    return near + means[:m], means[m:], Sxx, Sxy.copy(), Syy.copy()
+        Sxy += (_as_float(Y[rows]).T @ moved).T
+        gap += np.ones(len(moved)) @ moved
+    gap, y_mean = gap / n, _rough_means(Y)
+    _subtract_outer(Sxx, n, gap, gap)
+    _subtract_outer(Sxy, n, gap, y_mean)
+    YtY = (Y.T @ Y).toarray() if sparse.issparse(Y) else _product(Y, Y)
+    Syy = _subtract_outer(_as_float(YtY), n, y_mean, y_mean)
+    return near + gap, y_mean, Sxx, Sxy, Syy
 
 
-def _thin(labels: Array) -> Any:
+def _thin(Y: Any) -> Any:
     """Labels as a CSR array where few are there: most data have a few per cent.
 
     Even with the conversion, the products are then several times as fast.
     """
-    n, q = labels.shape
-    places = np.flatnonzero(labels != 0)
-    if len(places) > _THIN_LABELS * labels.size:
-        return labels
-    row, column = np.divmod(places, q)
+    if sparse.issparse(Y):
+        return Y
+    n, q = Y.shape
+    places = np.flatnonzero(Y != 0)
+    if len(places) > _THIN_LABELS * Y.size:
+        return Y
+    index = np.int32 if Y.size < 2**31 else np.int64
+    row, column = np.divmod(places.astype(index), index(q))
     ends = np.searchsorted(row, np.arange(n + 1))
-    return sparse.csr_array((np.ones(len(places)), column, ends), shape=(n, q))
+    return sparse.csr_array((_as_float(Y[row, column]), column, ends), shape=(n, q))
 
 
 def _sparse_scatter(

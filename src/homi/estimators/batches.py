@@ -91,7 +91,7 @@ def _first(bad: Any) -> int | None:
 def batch_target(y: Any, classes: Any) -> Target:
     """Labels of a batch; of a 1-D y, as columns for the classes of all batches."""
     if sparse.issparse(y) or _is_indicator(y):
-        return check_target(y)
+        return check_target(y, compact=False)
     if classes is None:
         raise ValueError(
             "a 1-D y holds the classes of this batch only; pass those of all batches "

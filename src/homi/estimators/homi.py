@@ -81,7 +81,7 @@ class HOMI(PartialFit, CallbackSupportMixin, LinearMultiLabelClassifier):
         pass and in time linear in the rows, and so works in batches. ``"auto"`` is
         exact up to 50,000 rows, and up to 100,000 of few features; then what the free
         memory allows. ``graph_`` says what it was.
-    n_anchors : int in [1, inf), default=100
+    n_anchors : int in [1, inf), default=64
         Anchors, with ``graph="anchors"``; fewer where there are not four rows each.
     kernel : {"rbf", "laplacian", "polynomial", "cosine"}, callable, default=None
         Scores that are linear in Nyström features of a kernel instead of in the
@@ -200,7 +200,7 @@ class HOMI(PartialFit, CallbackSupportMixin, LinearMultiLabelClassifier):
         *,
         correlation="labels",
         graph="auto",
-        n_anchors=100,
+        n_anchors=64,
         kernel=None,
         n_components=1000,
         kernel_params=None,

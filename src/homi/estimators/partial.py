@@ -94,8 +94,7 @@ class PartialFit:
         """Add a batch to the sums; the first one needs a plan, or becomes one."""
         sums: Sums | None = getattr(self, "_sums", None)
         batch, seen = (1, 0) if sums is None else (self._n_batches + 1, sums.n)
-        with naming(batch, seen, X, y):
-            X, Y = self._check_batch(X, y, classes, first=sums is None)
+        X, Y = self._check_named(X, y, classes, sums is None, batch, seen)
         if sums is None:
             plan = self._plan(X) if plan is None else plan
             part = tied_moments(X, Y, plan, graph=self.gamma > 0)
@@ -104,11 +103,26 @@ class PartialFit:
             graph = sums.total.ties is not None
             part = tied_moments(X, Y, sums.plan, graph=graph)
             sums = sums._replace(total=sums.total + part)
+        self._resume(sums, batch)
+
+    def _resume(self, sums: Sums, n_batches: int) -> None:
+        """Go on from sums of that many batches; columns and labels are known."""
         self._kernel_map = None
-        self._sums, self._n_batches = sums, batch
+        self._sums, self._n_batches = sums, n_batches
         self.graph_ = "anchors" if sums.total.ties is not None else "none"
         for name in _LEARNT & vars(self).keys():
             delattr(self, name)
+
+    def _check_named(
+        self, X: Any, y: Any, classes: Any, first: bool, batch: int = 1, seen: int = 0
+    ) -> Any:
+        with naming(batch, seen, X, y):
+            return self._check_batch(X, y, classes, first)
+
+    def _check_rows(self, X: Any, batch: int, seen: int) -> Any:
+        """Rows of a batch that is not the first, alone."""
+        with naming(batch, seen, X, None):
+            return validate_data(self, X, reset=False, **ROWS)
 
     def _check_batch(self, X: Any, y: Any, classes: Any, first: bool) -> Any:
         if y is None:
@@ -151,7 +165,7 @@ class PartialFit:
         return plan_anchors(
             X,
             self.n_neighbors,
-            self.n_anchors,
+            self.n_anchors if self.gamma > 0 else 0,
             standardize=self.standardize,
             seed=self._seed(),
         )

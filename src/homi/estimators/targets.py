@@ -38,7 +38,7 @@ class Target:
     encoding: Encoding
 
 
-def check_target(Y: Any) -> Target:
+def check_target(Y: Any, *, compact: bool = True) -> Target:
     """Check a target and turn it into an indicator matrix.
 
     Parameters
@@ -46,6 +46,9 @@ def check_target(Y: Any) -> Target:
     Y : array-like or sparse matrix of shape (n_samples, n_labels) or (n_samples,)
         0/1 or boolean indicators, a data frame of them (whose column names become
         the names of the labels), or 1-D classes.
+    compact : bool, default=True
+        Whether indicators become float64, sparse where that is much smaller; if not,
+        they stay as they came.
     """
     columns = getattr(Y, "columns", None)
     values = sparse.csr_array(Y) if sparse.issparse(Y) else np.asarray(Y)
@@ -57,6 +60,7 @@ def check_target(Y: Any) -> Target:
             "pass one row per sample and one 0/1 column per label."
         )
     indicator = _check_indicator(values)
+    indicator = _compact(indicator) if compact else indicator
     names = _names(columns, values.shape[1])
     # scikit-learn's convention for indicators. Never fewer than two: its scorers take
     # the last class for the positive one and turn scores round where that is the first.
@@ -93,7 +97,7 @@ def _check_indicator(values: Any) -> Any:
         _check_finite(stored)
     if not ((stored == 0) | (stored == 1)).all():
         raise _not_an_indicator(stored, "; for -1/+1 labels pass (Y > 0).")
-    return _compact(values)
+    return values
 
 
 def _not_an_indicator(stored: NDArray[Any], advice: str) -> ValueError:

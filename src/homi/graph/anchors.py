@@ -23,7 +23,7 @@ from homi.linalg import Array
 from homi.moments import Moments
 
 #: Bytes of a block of rows and of their products with all anchors.
-_BLOCK_BYTES = 2**21
+_BLOCK_BYTES = 2**23
 
 #: Below this share of a row's length, what an anchor has of it is rounding error.
 _FLAT = 1e-7

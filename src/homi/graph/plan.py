@@ -31,7 +31,7 @@ _FEWEST = 4
 def plan_anchors(
     X: Any,
     n_neighbors: int = 10,
-    n_anchors: int = 100,
+    n_anchors: int = 64,
     *,
     standardize: bool = True,
     seed: int = 0,
@@ -45,7 +45,8 @@ def plan_anchors(
     n_neighbors : int
         s, how many anchors a row will be tied to.
     n_anchors : int
-        q, at most; never more than a quarter of the sample.
+        q, at most; never more than a quarter of the sample. With 0, a plan for sums
+        without a graph.
     standardize : bool
         Whether rows are compared with every feature at mean 0 and variance 1, by the
         sample.
@@ -64,6 +65,8 @@ def plan_anchors(
     mean = center if standardize else np.zeros(m)
     scale = scale if standardize else np.ones(m)
     empty = AnchorPlan(center, mean, scale, np.empty((0, m)), n_neighbors, 0.0)
+    if n_anchors == 0:
+        return empty
     if m < 3:
         warnings.warn(
             f"rows of {m} feature(s) are all fully correlated or uncorrelated, which "

@@ -22,17 +22,16 @@ class Reservoir:
     def __init__(self, n_features: int, seed: int, size: int | None = None) -> None:
         fits = _BYTES // (8 * max(n_features, 1))
         self.size = size or int(np.clip(fits, _FEWEST, _MOST))
-        self.seed, self.n_seen = seed, 0
+        self.n_features, self.seed, self.n_seen = n_features, seed, 0
         self.rows: Any = None
 
     def add(self, X: Any) -> None:
         """Draw from the next rows, dense or sparse."""
         X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
-        slots = self._slots(X.shape[0])
-        self.n_seen += X.shape[0]
+        slots, n_seen = self._slots(X.shape[0]), self.n_seen + X.shape[0]
         # Numbers of rows: those kept so far first, then those of this batch.
         kept = 0 if self.rows is None else self.rows.shape[0]
-        place = np.full(min(self.n_seen, self.size), -1)
+        place = np.full(min(n_seen, self.size), -1)
         place[:kept] = np.arange(kept)
         drawn = np.flatnonzero(slots >= 0)
         # Of two rows for one slot, the later one stays.
@@ -43,6 +42,7 @@ class Reservoir:
             self.rows = new
         elif fresh.any():
             self.rows = _replaced(self.rows, fresh, new)
+        self.n_seen = n_seen
 
     def _slots(self, count: int) -> Any:
         """Where each of the next rows goes; -1 for those that are not drawn."""
@@ -59,14 +59,14 @@ class Reservoir:
 def _replaced(rows: Any, fresh: Any, new: Any) -> Any:
     """Rows with some slots filled anew, also slots behind the last."""
     kept = rows.shape[0]
-    both = (
-        sparse.vstack([rows, new], format="csr")
-        if sparse.issparse(rows)
-        else np.concatenate([rows, new])
-    )
+    if len(fresh) == kept and not sparse.issparse(rows):
+        rows[fresh] = new
+        return rows
+    stack = sparse.vstack if sparse.issparse(rows) else np.concatenate
     order = np.arange(len(fresh))
     order[fresh] = kept + np.arange(np.count_nonzero(fresh))
-    return both[order]
+    both = stack([rows, new])
+    return both.tocsr()[order] if sparse.issparse(both) else both[order]
 
 
 def sample_rows(X: Any, seed: int) -> Any:
