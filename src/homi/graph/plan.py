@@ -24,6 +24,9 @@ _ROUNDS = 10
 #: Rows whose neighbours are found to compare the two graphs.
 _COMPARED = 2000
 
+#: How far below 1 the correlation of two anchors is that count as one.
+_COPY = 1e-5
+
 #: Fewest rows of the sample for each anchor.
 _FEWEST = 4
 
@@ -110,10 +113,10 @@ def _centroids(unit: Array, n_anchors: int, seed: int) -> Array:
     means.train(single)
     found = means.centroids.astype(np.float64)
     found = unit_rows(found, np.zeros(found.shape[1]), np.ones(found.shape[1]))
-    # Fewer kinds of rows than anchors: the rest are copies, up to rounding.
-    _, first = np.unique(np.round(found, 5), axis=0, return_index=True)
-    first.sort()
-    return found[first][found[first].any(axis=1)]
+    found = found[found.any(axis=1)]
+    # Fewer kinds of rows than anchors: k-means makes the rest of small changes.
+    copies = np.triu(found @ found.T, 1) > 1 - _COPY
+    return found[~copies.any(axis=0)]
 
 
 def _weight(X: Any, plan: AnchorPlan) -> float:

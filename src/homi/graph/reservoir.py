@@ -65,7 +65,7 @@ def _replaced(rows: Any, fresh: Any, new: Any) -> Any:
     stack = sparse.vstack if sparse.issparse(rows) else np.concatenate
     order = np.arange(len(fresh))
     order[fresh] = kept + np.arange(np.count_nonzero(fresh))
-    both = stack([rows, new])
+    both: Any = stack([rows, new])
     return both.tocsr()[order] if sparse.issparse(both) else both[order]
 
 

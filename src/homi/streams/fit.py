@@ -133,8 +133,6 @@ class _Run:
         X, y = first
         # On the first batch: columns, labels, and what says that it is the same one.
         X, _ = model._check_named(X, y, classes, first=True)
-        if source.label_names is not None:
-            model.label_names_ = np.array(source.label_names, dtype=object)
         self._first, self._fingerprint = X, _fingerprint(model, *first)
         self._state = self._begun()
         self._saved = time.monotonic()
@@ -183,6 +181,8 @@ class _Run:
                 self._done(state.total.moments.n - before)
             state.stage = "done"
             self._save()
+        if self._source.label_names is not None:
+            model.label_names_ = np.array(self._source.label_names, dtype=object)
 
     def _stage(self) -> Iterator[Batch]:
         """The batches that are left of this stage; an error is kept in no state."""
