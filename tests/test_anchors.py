@@ -8,7 +8,7 @@ from homi import HOMI
 from homi.graph import AnchorPlan, neighbour_laplacian, plan_anchors, tied_moments
 from homi.graph.anchors import ties
 from homi.graph.reservoir import Reservoir, sample_rows
-from homi.moments import Moments
+from homi.moments import Moments, column_units
 
 BOTH = {"dense": np.asarray, "sparse": sparse.csr_array}
 
@@ -134,6 +134,16 @@ def test_moments_read_once_are_the_same():
             want = getattr(plain, name)
             np.testing.assert_allclose(getattr(once, name), want, rtol=1e-9, atol=1e-8)
         np.testing.assert_allclose(once.scale(), plain.scale(), rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_units_are_those_of_moments(kind):
+    X, Y = rows(3, n=300, density=0.4)
+    X[:, 2], X[:, 3] = 1e5, 0.0
+    mean, scale = column_units(BOTH[kind](X))
+    moments = Moments.from_rows(X, Y)
+    np.testing.assert_allclose(mean, moments.x_mean, rtol=1e-12)
+    np.testing.assert_allclose(scale, moments.scale(), rtol=1e-12)
 
 
 def test_trace_is_that_of_neighbours():

@@ -13,7 +13,7 @@ from homi.graph.anchors import AnchorPlan, tie
 from homi.graph.exact import unit_rows
 from homi.graph.laplacian import neighbour_laplacian
 from homi.linalg import Array
-from homi.moments import Moments
+from homi.moments import column_units
 
 #: Rows per anchor, and bytes of all of them as dense float32, that k-means is given.
 _ROWS_PER_ANCHOR, _TRAINING_BYTES = 64, 2**28
@@ -63,8 +63,7 @@ def plan_anchors(
         exact graph of the sample, so that γ means the same for both.
     """
     n, m = X.shape
-    about = Moments.from_rows(X, np.empty((n, 0)))
-    center, scale = about.x_mean, about.scale()
+    center, scale = column_units(X)
     mean = center if standardize else np.zeros(m)
     scale = scale if standardize else np.ones(m)
     empty = AnchorPlan(center, mean, scale, np.empty((0, m)), n_neighbors, 0.0)

@@ -32,6 +32,12 @@ class Progress(NamedTuple):
         """Speed of this stage."""
         return self.rows / max(self.seconds, 1e-9)
 
+    def __str__(self) -> str:
+        return (
+            f"{self.stage}: {self.rows:,} rows in {self.batches:,} batches, "
+            f"{self.rows_per_second:,.0f} rows per second"
+        )
+
 
 def fit_stream(
     source: Any,
@@ -74,7 +80,7 @@ def fit_stream(
     every : float, default=30.0
         Seconds between two writes of the checkpoint; 0 for one after each batch.
     progress : callable, default=None
-        Called with a :class:`Progress` after each batch.
+        Called with a :class:`Progress` after each batch; ``print`` will do.
 
     Returns
     -------
