@@ -137,11 +137,8 @@ def test_every_source_gives_the_model_of_all_rows(make, rows, whole, tmp_path):
     model = fit_stream(source, MODEL, batch_size=150, **options)
     assert_same_model(model, whole)
     assert model.graph_ == "anchors"
-    if (
-        "labels" in options
-        or isinstance(source, tuple)
-        and hasattr(source[0], "columns")
-    ):
+    framed = isinstance(source, tuple) and hasattr(source[0], "columns")
+    if framed or "labels" in options:
         assert list(model.label_names_) == LABELS
 
 
