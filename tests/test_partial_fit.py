@@ -187,5 +187,9 @@ def test_a_bad_first_batch_leaves_nothing():
     with pytest.raises(ValueError, match=r"batch 1, row 3 of it \(row 3 of all\)"):
         model.partial_fit(spoilt(X, np.nan, 2), Y)
     assert vars(model) == before
+    # These rows are good, and would leave their columns behind.
+    with pytest.raises(ValueError, match=r"batch 1, row 4 of it"):
+        model.partial_fit(pd.DataFrame(X, columns=list("abcdef")), spoilt(Y, 2, 3))
+    assert vars(model) == before
     model.partial_fit(X[:, :4], Y)
     assert model.n_features_in_ == 4

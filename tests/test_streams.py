@@ -19,6 +19,7 @@ from conftest import random_rows
 from homi import HOMI, fit_stream
 from homi.datasets import Dataset, write
 from homi.streams import Progress
+from homi.streams.checkpoint import load, save
 from homi.streams.sources import open_source
 
 NAMES = ("feature_weights_", "feature_bias_", "label_correlation_", "label_bias_")
@@ -286,6 +287,25 @@ def test_a_checkpoint_of_other_data_is_refused(rows, tmp_path):
     path.write_bytes(b"not even an archive")
     with pytest.raises(ValueError, match="is no checkpoint of fit_stream"):
         fit_stream(cut(X, Y), MODEL, checkpoint=path)
+
+
+def test_a_write_never_touches_the_file_before(rows, tmp_path, monkeypatch):
+    path = tmp_path / "sums.npz"
+    fit_stream(cut(*rows), MODEL, checkpoint=path)
+    content, state = path.read_bytes(), load(path, {})
+    with path.open("rb") as before:
+        save(path, state, {"another": "longer one"})
+        assert before.read() == content
+
+    def full(descriptor):
+        raise OSError("no space left")
+
+    monkeypatch.setattr("os.fsync", full)
+    content = path.read_bytes()
+    with pytest.raises(OSError, match="no space left"):
+        save(path, state, {})
+    assert path.read_bytes() == content
+    assert [file.name for file in tmp_path.iterdir()] == ["sums.npz"]
 
 
 def through(directory):
