@@ -15,7 +15,7 @@ LAYERS = [
     {"moments", "graph", "metrics", "datasets", "proximal", "label_graph"},
     {"solver", "matrix_free", "margins", "explorer"},
     {"estimators"},
-    {"thresholds"},
+    {"thresholds", "streams"},
     {"io"},
     {"", "plots", "cli_errors"},
     {"benchmark"},

@@ -18,6 +18,9 @@ _BLOCK_BYTES = 16 * 2**20
 #: Above this share of non-zeros, a block of sparse rows is multiplied faster dense.
 _THIN = 0.05
 
+#: Below this share of ones, so are labels as sparse ones.
+_THIN_LABELS = 0.1
+
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -51,10 +54,14 @@ class Moments:
     H: Array | None = None
 
     @classmethod
-    def from_rows(cls, X: Any, Y: Any, weights: Any = None) -> Moments:
+    def from_rows(
+        cls, X: Any, Y: Any, weights: Any = None, *, near: Array | None = None
+    ) -> Moments:
         """Moments of dense or sparse X (n, m) and Y (n, l), accumulated in float64.
 
-        ``weights`` are n numbers, none of them negative; None for 1 each.
+        ``weights`` are n numbers, none of them negative; None for 1 each. Where numbers
+        ``near`` the means of X are known, dense rows without weights are read once
+        instead of three times; the moments are the same.
         """
         if X.shape[0] != Y.shape[0]:
             raise ValueError(
@@ -65,6 +72,8 @@ class Moments:
             raise ValueError("no rows: moments need at least one row of X and Y.")
         w = None if weights is None else check_weights(weights, X.shape[0])
         X, Y = _rows(X), _rows(Y)
+        if near is not None and w is None and not sparse.issparse(X):
+            return cls(X.shape[0], *_read_once(X, Y, near))
         n, x_mean, y_mean = _total(X, w), _column_means(X, w), _rough_means(Y, w)
         scatter = _sparse_scatter if _is_thin(X) else _dense_scatter
         Sxx, Sxy = scatter(X, Y, x_mean, y_mean, w)
@@ -211,6 +220,7 @@ def column_units(X: Any) -> tuple[Array, Array]:
 
 def _deviations(variance: Array, mean: Array) -> Array:
     """Standard deviations, 1 where a column is constant up to rounding."""
+    variance = np.maximum(variance, 0.0)
     constant = variance <= (10 * _EPS * mean) ** 2
     return np.where(constant, 1.0, np.sqrt(np.where(constant, 1.0, variance)))
 
@@ -320,6 +330,40 @@ def _dense_scatter(
         # Centred on one side is enough, and leaves a sparse Y sparse.
         Sxy += (_root_weighted(_as_float(Y[rows]), block).T @ centred).T
     return Sxx, Sxy
+
+
+def _read_once(X: Any, Y: Any, near: Array) -> tuple[Array, ...]:
+    """Means and centred moments, by the products of ``X - near`` and Y."""
+    (n, m), Y = X.shape, _thin(Y)
+    Sxx, Sxy, gap = np.zeros((m, m)), np.zeros((m, Y.shape[1])), np.zeros(m)
+    for rows in _blocks(n, m):
+        moved = X[rows] - near
+        Sxx += moved.T @ moved
+        Sxy += (_as_float(Y[rows]).T @ moved).T
+        gap += np.ones(len(moved)) @ moved
+    gap, y_mean = gap / n, _rough_means(Y)
+    _subtract_outer(Sxx, n, gap, gap)
+    _subtract_outer(Sxy, n, gap, y_mean)
+    YtY = (Y.T @ Y).toarray() if sparse.issparse(Y) else _product(Y, Y)
+    Syy = _subtract_outer(_as_float(YtY), n, y_mean, y_mean)
+    return near + gap, y_mean, Sxx, Sxy, Syy
+
+
+def _thin(Y: Any) -> Any:
+    """Labels as a CSR array where few are there: most data have a few per cent.
+
+    Even with the conversion, the products are then several times as fast.
+    """
+    if sparse.issparse(Y):
+        return Y
+    n, q = Y.shape
+    places = np.flatnonzero(Y != 0)
+    if len(places) > _THIN_LABELS * Y.size:
+        return Y
+    index = np.int32 if Y.size < 2**31 else np.int64
+    row, column = np.divmod(places.astype(index), index(q))
+    ends = np.searchsorted(row, np.arange(n + 1))
+    return sparse.csr_array((_as_float(Y[row, column]), column, ends), shape=(n, q))
 
 
 def _sparse_scatter(

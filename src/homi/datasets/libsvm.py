@@ -27,12 +27,12 @@ NAMES = "# names "
 _LABELS = re.compile(r"[+-]?[0-9]{1,18}(?:,[+-]?[0-9]{1,18})*", re.ASCII)
 
 
-class _Names(NamedTuple):
+class Names(NamedTuple):
     features: list[str]
     labels: list[str]
 
 
-class _Entries:
+class Entries:
     """Rows as they come: columns, values, and where each row ends."""
 
     def __init__(self) -> None:
@@ -57,34 +57,50 @@ def parse(path: Path) -> Content:
     by their number, in rising order. A first line that `homi.datasets.write` made
     gives names to both.
     """
-    features, labels, names = _Entries(), _Entries(), None
+    features, labels, names = Entries(), Entries(), None
     for count, line in lines(path):
-        text, mark, comment = line.partition("#")
-        if count == 1 and (mark + comment).startswith(NAMES):
-            names = _names(comment[len(NAMES) - 1 :])
-        if parts := text.split():
-            has_labels = ":" not in parts[0]
-            chosen = _labels(count, parts[0]) if has_labels else []
+        if count == 1:
+            names = names_in(line)
+        if row := row_in(count, line):
+            chosen, columns, values = row
             labels.add(chosen, [1.0] * len(chosen))
-            features.add(*_features(count, parts[has_labels:]))
+            features.add(columns, values)
     if len(features.ends) == 1:
         raise Refused("has no rows.")
     return _named(features, labels, names) if names else _numbered(features, labels)
 
 
-def _numbered(features: _Entries, labels: _Entries) -> Content:
+def names_in(line: str) -> Names | None:
+    """The names that a first line may give."""
+    _, mark, comment = line.partition("#")
+    if not (mark + comment).startswith(NAMES):
+        return None
+    return _names(comment[len(NAMES) - 1 :])
+
+
+def row_in(count: int, line: str) -> tuple[list[int], list[int], list[float]] | None:
+    """Labels, features and their values of a line; None if it holds no row."""
+    parts = line.partition("#")[0].split()
+    if not parts:
+        return None
+    has_labels = ":" not in parts[0]
+    chosen = _labels(count, parts[0]) if has_labels else []
+    return chosen, *_features(count, parts[has_labels:])
+
+
+def _numbered(features: Entries, labels: Entries) -> Content:
     base = 0 if 0 in features.columns else 1
     last = max(features.columns, default=0)
     ids, columns = np.unique(np.array(labels.columns), return_inverse=True)
     check_expansion((len(labels.ends) - 1) * len(ids), "the label matrix")
     labels.columns = array("q", columns.astype(np.int64).tobytes())
-    names = _Names(
+    names = Names(
         [str(index) for index in range(base, last + 1)], [str(i) for i in ids]
     )
     return _content(features, base, labels, names)
 
 
-def _named(features: _Entries, labels: _Entries, names: _Names) -> Content:
+def _named(features: Entries, labels: Entries, names: Names) -> Content:
     for entries, base, known, what in (
         (features, 1, names.features, "feature"),
         (labels, 0, names.labels, "label"),
@@ -99,7 +115,7 @@ def _named(features: _Entries, labels: _Entries, names: _Names) -> Content:
     return _content(features, 1, labels, names)
 
 
-def _content(features: _Entries, base: int, labels: _Entries, names: _Names) -> Content:
+def _content(features: Entries, base: int, labels: Entries, names: Names) -> Content:
     X = Table(names.features, features.csr(base, len(names.features)), {})
     Y = Table(names.labels, labels.csr(0, len(names.labels)), {})
     return Content(X, labels=Y)
@@ -150,10 +166,10 @@ def _index(text: str) -> int:
     return int(text)
 
 
-def _names(text: str) -> _Names:
+def _names(text: str) -> Names:
     try:
         features, labels = json.loads(text)
-        names = _Names(features, labels)
+        names = Names(features, labels)
         check_unique(features, "feature")
         check_unique(labels, "label")
     except (ValueError, TypeError, RecursionError) as error:

@@ -39,7 +39,7 @@ _DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([T ].*)?", re.ASCII)
 Column = tuple[NDArray[np.float64], list[str] | None]
 
 #: What pyarrow raises on a damaged file: its own errors, and some of Python's.
-_PARQUET_ERRORS = (
+PARQUET_ERRORS = (
     pa.ArrowException,
     AttributeError,
     LookupError,
@@ -63,7 +63,7 @@ def text_columns(path: Path) -> tuple[list[str], list[Any]]:
     would decide by the first block of the file, and fail on what comes later.
     """
     delimiter = "\t" if split_name(path)[1] == ".tsv" else ","
-    size = {f"f{j}": pa.string() for j in range(_n_columns(path, delimiter))}
+    size = {f"f{j}": pa.string() for j in range(n_columns(path, delimiter))}
     try:
         table = _csv(path, delimiter, size)
     except pa.ArrowInvalid as error:
@@ -121,12 +121,12 @@ def parquet_columns(path: Path) -> tuple[list[str], list[Any]]:
             table = _parquet(source, array_budget(path))
         except Refused:
             raise
-        except _PARQUET_ERRORS as error:
+        except PARQUET_ERRORS as error:
             raise Refused(f"cannot be read as Parquet: {error}") from error
     return table.column_names, table.columns
 
 
-def _n_columns(path: Path, delimiter: str) -> int:
+def n_columns(path: Path, delimiter: str) -> int:
     with (
         open_binary(path) as file,
         io.TextIOWrapper(file, "utf-8-sig", errors="replace", newline="") as text,

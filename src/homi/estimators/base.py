@@ -42,7 +42,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
                 f"This {type(self).__name__} estimator requires y to be passed, but "
                 "the target y is None; pass the labels as the second argument."
             )
-        X = validate_data(self, X, **_ROWS)
+        X = validate_data(self, X, **ROWS)
         target = check_target(Y, unknown=unknown)
         check_consistent_length(X, target.indicator)
         self.classes_ = target.classes
@@ -143,7 +143,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def _checked_rows(self, X: Any) -> Any:
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, **_ROWS)
+        return validate_data(self, X, reset=False, **ROWS)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -198,7 +198,8 @@ class LinearMultiLabelClassifier(MultiLabelClassifier):
         )
 
 
-_ROWS = {"accept_sparse": ("csr", "csc"), "dtype": (np.float64, np.float32)}
+#: How rows are checked.
+ROWS = {"accept_sparse": ("csr", "csc"), "dtype": (np.float64, np.float32)}
 
 
 def strictly_inside(p: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from homi.estimators.graphs import resolve
 from homi.graph import neighbour_laplacian
+from homi.graph.approximate import ApproximateSearch
 from homi.linalg import Array
 from homi.matrix_free import EXACT_LABELS, Given, memory
 from homi.moments import column_units
@@ -79,9 +81,7 @@ def rows_view(model: Any, X: Any, Y: Any) -> tuple[Given, Array, Array]:
     if not model.standardize:
         scale = np.ones_like(scale)
     mean = centre if model.standardize else np.zeros_like(centre)
-    L = None
-    if model.gamma > 0:
-        L = neighbour_laplacian(X, model.n_neighbors, mean=mean, scale=scale)
+    L = _laplacian(model, X, mean, scale)
     given = Given.of(
         X,
         Y,
@@ -94,3 +94,22 @@ def rows_view(model: Any, X: Any, Y: Any) -> tuple[Given, Array, Array]:
         gamma=model.gamma,
     )
     return given, mean, scale
+
+
+def _laplacian(model: Any, X: Any, mean: Array, scale: Array) -> Any:
+    """The graph as a sparse matrix; anchors would be another kind of product."""
+    model.graph_ = resolve(model.graph, X) if model.gamma > 0 else "none"
+    if model.graph_ == "none":
+        return None
+    units: dict[str, Any] = {"mean": mean, "scale": scale}
+    if model.graph_ == "exact":
+        return neighbour_laplacian(X, model.n_neighbors, **units)
+    if model.graph == "anchors":
+        raise ValueError(
+            'solver="iterative" needs graph="exact" or "approximate", got "anchors"; '
+            'change that, or use solver="direct".'
+        )
+    model.graph_, search = "approximate", ApproximateSearch(model._seed())
+    L = neighbour_laplacian(X, model.n_neighbors, **units, search=search)
+    model.graph_recall_ = search.recall
+    return L

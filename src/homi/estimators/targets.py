@@ -46,7 +46,7 @@ class Target:
     known: NDArray[np.bool_] | None = None
 
 
-def check_target(Y: Any, *, unknown: bool = False) -> Target:
+def check_target(Y: Any, *, unknown: bool = False, compact: bool = True) -> Target:
     """Check a target and turn it into an indicator matrix.
 
     Parameters
@@ -57,6 +57,9 @@ def check_target(Y: Any, *, unknown: bool = False) -> Target:
     unknown : bool
         Whether NaN or None in a matrix of indicators stands for a label that is not
         known; else it is an error.
+    compact : bool
+        Whether indicators become float64, sparse where that is much smaller; if not,
+        they stay as they came.
     """
     columns = getattr(Y, "columns", None)
     values = sparse.csr_array(Y) if sparse.issparse(Y) else np.asarray(Y)
@@ -72,6 +75,7 @@ def check_target(Y: Any, *, unknown: bool = False) -> Target:
             "pass one row per sample and one 0/1 column per label."
         )
     indicator = _check_indicator(values)
+    indicator = _compact(indicator) if compact else indicator
     names = _names(columns, values.shape[1])
     # scikit-learn's convention for indicators. Never fewer than two: its scorers take
     # the last class for the positive one and turn scores round where that is the first.
@@ -148,7 +152,7 @@ def _check_indicator(values: Any) -> Any:
         _check_finite(stored)
     if not ((stored == 0) | (stored == 1)).all():
         raise _not_an_indicator(stored, "; for -1/+1 labels pass (Y > 0).")
-    return _compact(values)
+    return values
 
 
 def _not_an_indicator(stored: NDArray[Any], advice: str) -> ValueError:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from homi.estimators.kernel_map import KernelMap
-from homi.graph import neighbour_laplacian
+from homi.graph import Neighbours, nearest, neighbour_laplacian
 from homi.linalg import Array
 from homi.moments import Moments
 
@@ -75,12 +76,23 @@ def relabelled(view: View, Y: Array) -> View:
     return replace(view, moments=changed)
 
 
-def tied(view: View, X: Any, n_neighbors: int) -> View:
+def tied(
+    view: View,
+    X: Any,
+    n_neighbors: int,
+    *,
+    search: Callable[..., Neighbours] = nearest,
+) -> View:
     """The same with the graph of the rows X, in the units that they are seen in."""
-    units: dict[str, Any] = {"mean": view.mean, "scale": view.scale}
-    if view.kernel_map is not None:
-        scaler = view.kernel_map.scaler
-        units = {"mean": scaler.mean, "scale": scaler.scale} if scaler else {}
-    L = neighbour_laplacian(X, n_neighbors, weights=view.weights, **units)
+    weights, units = view.weights, units_of(view)
+    L = neighbour_laplacian(X, n_neighbors, weights=weights, **units, search=search)
     moments = view.moments.with_graph(view.features, L, scale=view.scale)
     return replace(view, moments=moments)
+
+
+def units_of(view: View) -> dict[str, Array]:
+    """``mean`` and ``scale`` of the rows, which a kernel sees in units of its own."""
+    if view.kernel_map is None:
+        return {"mean": view.mean, "scale": view.scale}
+    scaler = view.kernel_map.scaler
+    return {"mean": scaler.mean, "scale": scaler.scale} if scaler else {}

@@ -52,3 +52,12 @@ def counted(X: Any, Y: Any, weights: Array | None) -> tuple[Any, Any, Array | No
         return X, Y, weights
     kept = np.flatnonzero(weights)
     return X[kept], Y[kept], weights[kept]
+
+
+def check_graph_takes(graph: str, weights: Array | None) -> None:
+    """Lists of rows do not know how many copies of a row there are."""
+    if graph == "approximate" and weights is not None:
+        raise ValueError(
+            "sample_weight needs graph='exact' or 'anchors', got 'approximate'; use "
+            "one of these, or gamma=0 for no graph."
+        )

@@ -94,6 +94,12 @@ def _unit_rows(X: Array) -> Array:
     return X
 
 
+def unit_rows(X: Any, mean: Array, scale: Array) -> Array:
+    """Rows ``(X - mean) / scale``, dense, at mean 0 and length 1 each, or 0."""
+    X = X.toarray() if sparse.issparse(X) else X
+    return _unit_rows((X - mean) / scale)
+
+
 def _inverse_spread(spread: Array, length: Array) -> Array:
     flat = spread <= _FLAT * length
     return np.where(flat, 0.0, 1.0 / np.where(flat, 1.0, spread))
@@ -185,7 +191,7 @@ def _search_thin(rows: _CentredRows, k: int) -> NDArray[np.int64]:
     The products of the sparse rows are corrected for all that centring would do.
     """
     n, m = rows.q.shape
-    best = _Best(n, k)
+    best = Best(n, k)
     along, constant = rows.q @ rows.shift, rows.shift @ rows.shift
     for columns in _blocks(n):
         others = rows.q[columns].T.tocsr()
@@ -205,7 +211,7 @@ def _search(
 ) -> NDArray[np.int64]:
     """The k best of all rows for each query, a block of them at a time."""
     n = queries.shape[0]
-    best = _Best(n, k)
+    best = Best(n, k)
     for columns in _blocks(n):
         block = against(columns)
         for part in _blocks(n):
@@ -213,7 +219,7 @@ def _search(
     return best.indices()
 
 
-class _Best:
+class Best:
     """FAISS's heaps: the k largest scores of each row, fed block by block."""
 
     def __init__(self, n: int, k: int) -> None:
@@ -233,3 +239,7 @@ class _Best:
     def indices(self) -> NDArray[np.int64]:
         self._heaps.reorder()
         return self._indices
+
+    def scores(self) -> NDArray[np.float32]:
+        self._heaps.reorder()
+        return self._scores

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -38,11 +39,13 @@ def neighbour_laplacian(
     mean: Array | None = None,
     scale: Array | None = None,
     weights: Array | None = None,
+    search: Callable[..., Neighbours] = nearest,
 ) -> sparse.csr_array:
     """L of the rows ``(X - mean) / scale`` tied to their most correlated rows.
 
     X may be dense or sparse; sparse X is never centred in memory. A row of weight w is
-    tied as w equal rows would be; weights must be positive.
+    tied as w equal rows would be; weights must be positive. ``search`` finds the most
+    correlated rows, all of them by default.
     """
     n, m = X.shape
     if n < 2:
@@ -77,4 +80,4 @@ def neighbour_laplacian(
             stacklevel=2,
         )
         n_neighbors = n - 1
-    return laplacian(nearest(X, n_neighbors, mean=mean, scale=scale))
+    return laplacian(search(X, n_neighbors, mean=mean, scale=scale))

@@ -1,0 +1,85 @@
+"""The graph that HOMI's parameters ask for, of rows that are all at hand."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from homi.estimators.view import View, tied
+from homi.graph import AnchorPlan, TiedMoments, plan_anchors, tied_moments
+from homi.graph.anchors import tie_features
+from homi.graph.approximate import ApproximateSearch
+from homi.graph.choose import choose_graph
+from homi.graph.reservoir import sample_rows
+from homi.linalg import Array
+from homi.moments import Moments
+
+GRAPHS = ("auto", "exact", "approximate", "anchors")
+
+log = logging.getLogger("homi")
+
+
+class Sums(NamedTuple):
+    """A plan, and what all rows so far have added by it."""
+
+    plan: AnchorPlan
+    total: TiedMoments
+
+    @property
+    def n(self) -> int:
+        """Rows so far, or their weight."""
+        return int(self.total.moments.n)
+
+    def units(self, standardize: bool) -> tuple[Moments, Array, Array]:
+        """Moments with their graph in the solver's units, and these units."""
+        moments = self.total.with_graph(self.plan)
+        m = len(moments.x_mean)
+        if not standardize:
+            return moments, np.zeros(m), np.ones(m)
+        return moments.standardized(), moments.x_mean, moments.scale()
+
+
+def resolve(graph: str, X: Any) -> str:
+    """The name of the graph; of "auto", what it chooses, which is logged."""
+    if graph != "auto":
+        return graph
+    chosen, why = choose_graph(X)
+    log.info("graph='auto' is %r: %s.", chosen, why)
+    return chosen
+
+
+def plan_of(
+    X: Any, n_neighbors: int, n_anchors: int, *, standardize: bool, seed: int
+) -> AnchorPlan:
+    """The plan that a stream of these rows would make."""
+    rows = sample_rows(X, seed)
+    return plan_anchors(
+        rows, n_neighbors, n_anchors, standardize=standardize, seed=seed
+    )
+
+
+def anchored(
+    X: Any, Y: Any, plan: AnchorPlan, standardize: bool, weights: Array | None
+) -> tuple[View, Sums]:
+    """The rows themselves, tied to anchors."""
+    sums = Sums(plan, tied_moments(X, Y, plan, weights=weights))
+    return View(X, *sums.units(standardize), weights=weights), sums
+
+
+def anchored_features(view: View, X: Any, plan: AnchorPlan) -> View:
+    """Other features of the rows X, with the rows tied to anchors."""
+    center = view.moments.x_mean
+    ties = tie_features(X, view.features, plan, center, view.weights)
+    total = TiedMoments(view.moments, ties)
+    return replace(view, moments=total.with_graph(replace(plan, center=center)))
+
+
+def listed(view: View, X: Any, n_neighbors: int, seed: int) -> tuple[View, float]:
+    """The view with the approximate graph of the rows X, and its recall."""
+    search = ApproximateSearch(seed)
+    view = tied(view, X, n_neighbors, search=search)
+    log.info("approximate graph: recall %.3f on a sample of rows.", search.recall)
+    return view, search.recall

@@ -1,0 +1,168 @@
+"""How far a stream was read, in one file that is whole at any moment."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import uuid
+import zipfile
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from homi.graph import AnchorPlan, TiedMoments
+from homi.graph.anchors import Ties
+from homi.graph.reservoir import Reservoir
+from homi.moments import Moments
+
+#: What a checkpoint must be made by: written into each, and compared.
+_FORMAT = 1
+
+_PIECES = ("data", "indices", "indptr")
+
+
+@dataclass
+class State:
+    """Where a fit stands: ``batches`` of its ``stage`` are done.
+
+    Stages are "sample", "sums" and "done". The sample is kept until there is a plan.
+    """
+
+    stage: str
+    batches: int
+    reservoir: Reservoir
+    plan: AnchorPlan | None = None
+    total: TiedMoments | None = None
+
+
+def save(path: Path, state: State, fingerprint: dict[str, Any]) -> None:
+    """Write under another name, then rename: a kill leaves the old file or the new."""
+    arrays = _arrays(state)
+    arrays["fingerprint"] = np.array(json.dumps({"format": _FORMAT, **fingerprint}))
+    temporary = path.with_name(f".{path.name}-{uuid.uuid4().hex}.tmp")
+    try:
+        with open(temporary, "xb") as file:
+            np.savez(file, allow_pickle=False, **arrays)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def load(path: Path, fingerprint: dict[str, Any]) -> State:
+    """Read what :func:`save` wrote; anything else, or of another fit, is refused."""
+    try:
+        with np.load(path, allow_pickle=False) as found:
+            arrays = {key: found[key] for key in found.files}
+        given = json.loads(str(arrays["fingerprint"]))
+        state = _state(arrays) if given["format"] == _FORMAT else None
+    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        raise ValueError(
+            f"{path} is no checkpoint of fit_stream ({type(error).__name__}: {error}); "
+            "pass another path, or remove it."
+        ) from error
+    wanted = {"format": _FORMAT, **fingerprint}
+    differ = [key for key in wanted if given.get(key) != wanted[key]]
+    if differ or state is None:
+        changes = ", ".join(
+            f"{key} was {given.get(key)!r} and is {wanted[key]!r}" for key in differ
+        )
+        raise ValueError(
+            f"{path} is the checkpoint of another fit: {changes}. Pass another path, "
+            "or remove it to begin anew."
+        )
+    return state
+
+
+def clean(path: Path) -> None:
+    """Remove what kills left of unfinished writes."""
+    for left in path.parent.glob(f".{path.name}-*.tmp"):
+        with contextlib.suppress(OSError):
+            left.unlink()
+
+
+def digest(*parts: Any) -> str:
+    """A short text that differs for different arrays."""
+    found = hashlib.sha256()
+    for part in parts:
+        if sparse.issparse(part):
+            part = sparse.csr_array(part)
+            found.update(digest(*(getattr(part, key) for key in _PIECES)).encode())
+            continue
+        values = np.asarray(part)
+        values = values.astype(str) if values.dtype.kind == "O" else values
+        found.update(f"{values.shape} {values.dtype}".encode())
+        found.update(np.ascontiguousarray(values).tobytes())
+    return found.hexdigest()[:16]
+
+
+def _arrays(state: State) -> dict[str, Any]:
+    reservoir = state.reservoir
+    arrays: dict[str, Any] = {
+        "stage": np.array(state.stage),
+        "batches": state.batches,
+        "reservoir": [reservoir.n_features, reservoir.seed, reservoir.n_seen],
+    }
+    if state.stage == "sample":
+        arrays |= _rows_to_arrays(reservoir.rows)
+    if state.plan is not None:
+        arrays |= _fields("plan", state.plan)
+    if state.total is not None:
+        arrays |= _fields("moments", state.total.moments)
+        if state.total.ties is not None:
+            arrays |= _fields("ties", state.total.ties)
+    return arrays
+
+
+def _state(arrays: dict[str, Any]) -> State:
+    n_features, seed, n_seen = arrays["reservoir"].tolist()
+    reservoir = Reservoir(n_features, seed)
+    reservoir.n_seen, reservoir.rows = n_seen, _rows_from_arrays(arrays)
+    moments, ties = _built("moments", Moments, arrays), _built("ties", Ties, arrays)
+    return State(
+        str(arrays["stage"]),
+        int(arrays["batches"]),
+        reservoir,
+        _built("plan", AnchorPlan, arrays),
+        None if moments is None else TiedMoments(moments, ties),
+    )
+
+
+def _fields(prefix: str, noun: Any) -> dict[str, Any]:
+    values = {field.name: getattr(noun, field.name) for field in fields(noun)}
+    return {f"{prefix}.{k}": v for k, v in values.items() if v is not None}
+
+
+def _built(prefix: str, kind: Any, arrays: dict[str, Any]) -> Any:
+    found = {
+        key.removeprefix(f"{prefix}."): value if value.ndim else value.item()
+        for key, value in arrays.items()
+        if key.startswith(f"{prefix}.")
+    }
+    return kind(**found) if found else None
+
+
+def _rows_to_arrays(rows: Any) -> dict[str, Any]:
+    if rows is None:
+        return {}
+    if not sparse.issparse(rows):
+        return {"sample": rows}
+    pieces = {f"sample.{key}": getattr(rows, key) for key in _PIECES}
+    return {**pieces, "sample.shape": rows.shape}
+
+
+def _rows_from_arrays(arrays: dict[str, Any]) -> Any:
+    if "sample" in arrays:
+        return arrays["sample"]
+    if "sample.data" not in arrays:
+        return None
+    pieces = tuple(arrays[f"sample.{key}"] for key in _PIECES)
+    return sparse.csr_array(pieces, shape=tuple(arrays["sample.shape"]))
