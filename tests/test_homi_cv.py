@@ -12,8 +12,9 @@ from sklearn.model_selection import KFold
 from conftest import random_rows
 from homi import HOMI, HOMICV
 from homi.datasets import load
-from homi.estimators.corrections import corrected_by_folds
+from homi.estimators.fold_scores import corrections_by_folds, graphs_by_folds
 from homi.estimators.goals import GOALS, goal
+from homi.estimators.graphs import neighbour_graph
 from homi.estimators.view import linear_view, tied
 from homi.metrics import hamming_loss, ranking_loss
 from homi.solver import (
@@ -34,17 +35,17 @@ def test_corrections_are_measured_on_rows_that_they_have_not_seen():
     X, Y = random_rows(n=41, m=6, q=4)
     params = {"lam": 0.7, "gamma": 0.0}
     view = linear_view(X, Y, standardize=True)
-    found = dict(corrected_by_folds(view, Y, params, [0.5, 5.0], seed=3))
-    rows_of = (X - X.mean(axis=0)) / X.std(axis=0)
+    found = corrections_by_folds(view, Y, None, params, [0.5, 5.0], seed=3)
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
     for others, rows in KFold(5, shuffle=True, random_state=3).split(Y):
-        ridge = Ridge(alpha=0.7).fit(rows_of[others], Y[others])
-        plain = ridge.predict(rows_of[rows])
+        ridge = Ridge(alpha=0.7).fit(scaled[others], Y[others])
+        plain = ridge.predict(scaled[rows])
         np.testing.assert_allclose(found[0.0][rows], plain, atol=1e-9)
         seen = np.array(
             [
                 Ridge(alpha=0.7)
-                .fit(rows_of[others[others != i]], Y[others[others != i]])
-                .predict(rows_of[[i]])[0]
+                .fit(scaled[others[others != i]], Y[others[others != i]])
+                .predict(scaled[[i]])[0]
                 for i in others
             ]
         )
@@ -54,20 +55,37 @@ def test_corrections_are_measured_on_rows_that_they_have_not_seen():
             np.testing.assert_allclose(found[beta][rows], expected, atol=1e-8)
 
 
-def test_corrections_hold_the_graph():
-    """With a graph, its matrix stays that of all rows."""
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_graphs_are_measured_on_rows_that_are_not_in_them(container):
+    """Ties to rows held out are gone; what is left is scaled to the trace of all."""
     X, Y = random_rows(n=40, m=6, q=4)
-    view = tied(linear_view(X, Y, standardize=True), X, 5)
-    params = {"lam": 0.7, "gamma": 0.4}
-    found = dict(corrected_by_folds(view, Y, params, [], seed=0))
+    graph = neighbour_graph(linear_view(container(X), Y, standardize=True), X, 5, 0)
+    found = graphs_by_folds(graph.view, Y, graph.L, [0.7, 2.0], [0.0, 0.4], seed=0)
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    whole = graph.L.toarray()
+    trace = np.trace(scaled.T @ whole @ scaled)
     for others, rows in KFold(5, shuffle=True, random_state=0).split(Y):
+        S = -whole[np.ix_(others, others)]
+        np.fill_diagonal(S, 0.0)
+        H = scaled[others].T @ (np.diag(S.sum(axis=1)) - S) @ scaled[others]
+        H *= trace * len(others) / 40 / np.trace(H)
         mean, y = scaled[others].mean(axis=0), Y[others].mean(axis=0)
         centred = scaled[others] - mean
-        A = centred.T @ centred + 0.7 * np.eye(6) + 0.4 * view.moments.H
-        W = np.linalg.solve(A, centred.T @ (Y[others] - y))
-        expected = (scaled[rows] - mean) @ W + y
-        np.testing.assert_allclose(found[0.0][rows], expected, atol=1e-9)
+        for (lam, gamma), scores in found.items():
+            A = centred.T @ centred + lam * np.eye(6) + gamma * H
+            W = np.linalg.solve(A, centred.T @ (Y[others] - y))
+            expected = (scaled[rows] - mean) @ W + y
+            np.testing.assert_allclose(scores[rows], expected, atol=1e-9)
+
+
+def test_corrections_of_a_model_with_a_graph():
+    X, Y = random_rows(n=40, m=6, q=4)
+    graph = neighbour_graph(linear_view(X, Y, standardize=True), X, 5, 0)
+    params = {"lam": 0.7, "gamma": 0.4}
+    plain = graphs_by_folds(graph.view, Y, graph.L, [0.7], [0.4], seed=0)
+    found = corrections_by_folds(graph.view, Y, graph.L, params, [1.0], seed=0)
+    np.testing.assert_allclose(found[0.0], plain[0.7, 0.4], atol=1e-9)
+    assert np.abs(found[1.0] - found[0.0]).max() > 1e-3
 
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
@@ -80,11 +98,12 @@ def test_one_factorisation_serves_many_candidates(gamma, container):
     given = {"mean": view.mean, "scale": view.scale}
     expected = leave_one_out(problem, X, Y, np.eye(4), **given)
     if gamma > 0:
-        path = graph_path(view.moments, view.features, 0.6, *units)
-        found = path.held_out(Y, 1.0 / (1.0 + gamma * path.values))
+        path = graph_path(view.moments, 0.6)
+        inverse = 1.0 / (1.0 + gamma * path.values)
     else:
-        path = ridge_path(view.moments, view.features, *units)
-        found = path.held_out(Y, 1.0 / (0.6 + path.values))
+        path = ridge_path(view.moments)
+        inverse = 1.0 / (0.6 + path.values)
+    found = path.of(view.features, *units).held_out(Y, inverse)
     np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
@@ -112,8 +131,9 @@ def test_it_chooses_as_ridge_does(seed):
 
 def test_the_best_is_refitted():
     X, Y = random_rows(n=60, m=6, q=4)
-    model = HOMICV(betas=[], **SMALL).fit(X, Y)
-    scores = model.cv_results_["score"]
+    model = HOMICV(**SMALL).fit(X, Y)
+    by_folds = np.array(model.cv_results_["held_out"]) == "a fold"
+    scores = np.where(by_folds, model.cv_results_["score"], -np.inf)
     assert model.best_score_ == max(scores)
     best = model.cv_results_["params"][int(np.argmax(scores))]
     assert model.best_params_ == best
@@ -136,10 +156,11 @@ def test_every_part_is_tried():
     }.items():
         assert {params.get(name) for params in tried} == values
     assert set(model.cv_results_["held_out"]) == {"one row", "a fold"}
-    by_folds = [how == "a fold" for how in model.cv_results_["held_out"]]
-    assert sum(by_folds) == 6
-    # Four features without a width, at least one more width of each kernel.
-    assert len(tried) >= 3 * 8 + 10 + 6
+    by_folds = model.cv_results_["held_out"].count("a fold")
+    # None and five γ for two or three λ, none and five β; more if the graph helped.
+    assert by_folds >= 2 * 6 + 6
+    # Six features at first, at least one more width of each kernel.
+    assert len(tried) - by_folds >= 3 * 8
 
 
 def test_widths_are_walked_while_they_help():
@@ -164,10 +185,10 @@ def test_neighbours_are_tried_if_the_graph_helps():
     options = {"widths": [], "betas": [], "standardize": True, "n_neighbors": [3, 9]}
     model = HOMICV(lams=[0.001], gammas=[0.5], **options).fit(X, Y)
     tried = [params.get("n_neighbors") for params in model.cv_results_["params"]]
-    helped = model.cv_results_["score"][1] > model.cv_results_["score"][0]
-    assert tried == ([None, 9, 3] if helped else [None, 9])
+    _, none, nine, *_ = model.cv_results_["score"]
+    assert tried == ([None, None, 9, 3] if nine > none else [None, None, 9])
     one = HOMICV(lams=[0.001], gammas=[0.5], **options | {"n_neighbors": 4}).fit(X, Y)
-    assert one.cv_results_["params"][1]["n_neighbors"] == 4
+    assert one.cv_results_["params"][2]["n_neighbors"] == 4
 
 
 def test_penalties_follow_the_units_of_raw_features():
@@ -219,10 +240,10 @@ def test_callbacks_hear_of_every_group():
 
     heard = Heard()
     X, Y = random_rows(n=60, m=6, q=4)
-    model = HOMICV(betas=[], **SMALL)
+    model = HOMICV(**SMALL)
     model.set_callbacks(heard).fit(X, Y)
     assert len(heard.best) > 3
-    assert heard.best == sorted(heard.best)
+    assert heard.best[:2] == sorted(heard.best[:2])
     assert heard.best[-1] == model.best_score_
 
 

@@ -8,8 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from homi.estimators.view import View, tied
-from homi.graph import AnchorPlan, TiedMoments, plan_anchors, tied_moments
+from homi.estimators.view import View, tied, units_of
+from homi.graph import (
+    AnchorPlan,
+    TiedMoments,
+    nearest,
+    neighbour_laplacian,
+    plan_anchors,
+    tied_moments,
+)
 from homi.graph.anchors import tie_features
 from homi.graph.approximate import ApproximateSearch
 from homi.graph.choose import choose_graph
@@ -83,3 +90,19 @@ def listed(view: View, X: Any, n_neighbors: int, seed: int) -> tuple[View, float
     view = tied(view, X, n_neighbors, search=search)
     log.info("approximate graph: recall %.3f on a sample of rows.", search.recall)
     return view, search.recall
+
+
+class Graph(NamedTuple):
+    """A view with its graph, and the Laplacian of the rows; None for no graph."""
+
+    view: View
+    L: Any = None
+
+
+def neighbour_graph(view: View, X: Any, n_neighbors: int, seed: int) -> Graph:
+    """The view with the graph of the rows X, by lists where they are too many."""
+    exact = choose_graph(X)[0] == "exact"
+    search = nearest if exact else ApproximateSearch(seed)
+    L = neighbour_laplacian(X, n_neighbors, **units_of(view), search=search)
+    moments = view.moments.with_graph(view.features, L, scale=view.scale)
+    return Graph(replace(view, moments=moments), L)

@@ -11,10 +11,11 @@ import numpy as np
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from homi.estimators.corrections import corrected_by_folds
+from homi.estimators.fold_scores import corrections_by_folds, graphs_by_folds
 from homi.estimators.goals import Array, Goal
-from homi.estimators.view import View, tied
-from homi.solver import Path, graph_path, ridge_path
+from homi.estimators.graphs import Graph, neighbour_graph
+from homi.estimators.view import View
+from homi.solver import RowsOnPath, ridge_path
 
 Parameters = dict[str, Any]
 
@@ -82,9 +83,9 @@ def _value(trial: Trial) -> float:
 class Search:
     """Candidates that were tried, and the best of them so far.
 
-    In turns: features and λ without a graph; the width of each kernel; γ and the
-    number of neighbours for the features that won, with λ and the values next to it;
-    then, by folds, how far scores correct each other.
+    In turns: features and λ without a graph; the width of each kernel; then, by folds,
+    γ and the number of neighbours for the features that won, with λ and the values next
+    to it; and how far scores correct each other.
 
     Parameters
     ----------
@@ -118,14 +119,16 @@ class Search:
     view: View = field(init=False)
     look: Look = field(init=False)
     unit: float = field(init=False)
+    graph: Graph = field(init=False)
     reached: dict[Look, float] = field(default_factory=dict)
 
     def run(self, space: Space) -> None:
         """Try all there is time for."""
         self._try_looks(space)
         self._try_widths(space)
-        self._try_graphs(space)
-        self._try_corrections(space.betas)
+        if len(self.Y) > 1:
+            self._try_graphs(space)
+            self._try_corrections(space.betas)
 
     def _try_looks(self, space: Space) -> None:
         looks = [
@@ -152,36 +155,54 @@ class Search:
     def _try_graphs(self, space: Space) -> None:
         if not space.gammas or not space.n_neighbors:
             return
-        view, look, chosen = self.view, self.look, self.best.params
+        chosen, plain = self.best.params, self.view
         lams = [chosen["lam"], *_next(_scaled(space.lams, self.unit), chosen["lam"])]
         for s in sorted(space.n_neighbors, key=lambda s: abs(np.log(s / 10))):
             if self._late():
                 return
-            graph = tied(view, self.X, s)
-            named = chosen | {"n_neighbors": int(s)}
-            self._absorb(
-                delayed(self._graphs)(graph, look, named | {"lam": lam}, space.gammas)
-                for lam in lams
-            )
+            graph = neighbour_graph(plain, self.X, s, self.seed)
+            self._try_graph(graph, chosen | {"n_neighbors": int(s)}, lams, space.gammas)
             if self.best.params["gamma"] == 0:
                 return
             # Other numbers of neighbours are tried with the λ of the first.
             lams = [self.best.params["lam"]]
 
+    def _try_graph(
+        self,
+        graph: Graph,
+        named: Parameters,
+        lams: Sequence[float],
+        gammas: Sequence[float],
+    ) -> None:
+        """One graph by folds; the first is compared with none, by the same folds."""
+        first = self.best.held_out == "one row"
+        tried = [0.0, *gammas] if first else list(gammas)
+        found = graphs_by_folds(graph.view, self.Y, graph.L, lams, tried, self.seed)
+        for (lam, gamma), scores in found.items():
+            params = named | {"lam": lam, "gamma": gamma}
+            if gamma == 0:
+                del params["n_neighbors"]
+            self._note_fold(params, scores, graph)
+        self.after(self.best)
+
     def _try_corrections(self, betas: Sequence[float]) -> None:
         if not betas or self._late():
             return
-        best = self.best
-        folds = corrected_by_folds(self.view, self.Y, best.params, betas, self.seed)
-        for beta, scores in folds:
+        chosen, graph = self.best.params, self.graph
+        found = corrections_by_folds(
+            graph.view, self.Y, graph.L, chosen, betas, self.seed
+        )
+        for beta, scores in found.items():
             corrected = {"correlation": "held-out", "beta": beta} if beta else {}
-            value = float(self.goal(self.Y, scores))
-            trial = Trial(best.params | corrected, value, "a fold")
-            self.tried.append(trial)
-            # The first is the best so far without a correction.
-            if not beta or value > self.best.value:
-                self.best, self.scores = trial, scores
-            self.after(self.best)
+            self._note_fold(chosen | corrected, scores, graph)
+        self.after(self.best)
+
+    def _note_fold(self, params: Parameters, scores: Array, graph: Graph) -> None:
+        trial = Trial(params, float(self.goal(self.Y, scores)), "a fold")
+        self.tried.append(trial)
+        # Scores of folds are not compared with those of rows left out one by one.
+        if self.best.held_out == "one row" or _value(trial) > _value(self.best):
+            self.best, self.scores, self.graph = trial, scores, graph
 
     def _try_ridges(self, looks: Sequence[Look], lams: Sequence[float]) -> None:
         self._absorb(delayed(self._ridges)(look, lams) for look in looks)
@@ -192,26 +213,16 @@ class Search:
             return None
         view, named, unit = self.see(look)
         named = named | {"gamma": 0.0, "correlation": "identity"}
-        path = ridge_path(view.moments, view.features, view.mean, view.scale)
+        path = ridge_path(view.moments)
+        rows = path.of(view.features, view.mean, view.scale)
         along = (
             (named | {"lam": lam}, 1.0 / (path.values + lam))
             for lam in _scaled(lams, unit)
         )
-        return Group(*self._along(path, along), view, look, unit)
-
-    def _graphs(
-        self, view: View, look: Look, named: Parameters, gammas: Sequence[float]
-    ) -> Group | None:
-        """The graph with every γ: one generalised eigenvalue problem."""
-        if self._late():
-            return None
-        units = view.mean, view.scale
-        path = graph_path(view.moments, view.features, named["lam"], *units)
-        along = ((named | {"gamma": g}, 1.0 / (1.0 + g * path.values)) for g in gammas)
-        return Group(*self._along(path, along), view, look, self.unit)
+        return Group(*self._along(rows, along), view, look, unit)
 
     def _along(
-        self, path: Path, candidates: Iterable[tuple[Parameters, Array]]
+        self, rows: RowsOnPath, candidates: Iterable[tuple[Parameters, Array]]
     ) -> tuple[list[Trial], Array]:
         """All candidates of a path, and the scores of the best."""
         trials: list[Trial] = []
@@ -219,7 +230,7 @@ class Search:
         for params, inverse in candidates:
             if trials and time.monotonic() > self.deadline:
                 break
-            scores = path.held_out(self.Y, inverse)
+            scores = rows.held_out(self.Y, inverse)
             trial = Trial(params, float(self.goal(self.Y, scores)))
             if best is None or _value(trial) > max(map(_value, trials)):
                 best = scores
@@ -243,6 +254,7 @@ class Search:
         if first or _value(group.best) > _value(self.best):
             self.best, self.scores = group.best, group.scores
             self.view, self.look, self.unit = group.view, group.look, group.unit
+            self.graph = Graph(group.view)
 
     def _late(self) -> bool:
         return bool(self.tried) and time.monotonic() > self.deadline

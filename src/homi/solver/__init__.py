@@ -11,7 +11,7 @@ from homi.solver.nouns import (
     zero_params,
 )
 from homi.solver.objective import objective, total
-from homi.solver.paths import Path, graph_path, ridge_path
+from homi.solver.paths import Path, RowsOnPath, graph_path, ridge_path
 from homi.solver.solve import solve
 from homi.solver.stepwise import solve_stepwise
 
@@ -20,6 +20,7 @@ __all__ = [
     "Params",
     "Path",
     "Problem",
+    "RowsOnPath",
     "Solution",
     "correct",
     "correction",

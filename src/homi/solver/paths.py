@@ -1,4 +1,4 @@
-"""Held-out scores of many candidates from one factorisation each."""
+"""Many ridge regressions with free biases from one factorisation."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from homi.linalg import Array, Pencil, factor_pencil, positive_eigenpairs
+from homi.linalg import Array, factor_pencil, positive_eigenpairs
 from homi.moments import Moments
 from homi.solver.held_out import projected, without_own
 from homi.solver.nouns import Problem
@@ -15,17 +15,42 @@ from homi.solver.nouns import Problem
 
 @dataclass(frozen=True)
 class Path:
-    """Rows in coordinates that serve many ridge regressions with free biases.
+    """Coordinates in which the Gram matrix of every candidate is diagonal.
 
-    Along a path every candidate's Gram matrix is diagonal: ``values + λ`` without a
-    graph, ``1 + γ values`` with one and λ held. So it costs one product with the
-    rows, which are kept here, and no factorisation.
+    It is ``values + λ`` without a graph, and ``1 + γ values`` with one and λ held.
     """
 
     values: Array
     V: Array
-    P: Array  # rows less their mean, times V
-    C: Array  # PᵀY
+    moments: Moments
+
+    @property
+    def C(self) -> Array:
+        """Products of rows and labels."""
+        return self.V.T @ self.moments.Sxy
+
+    def weights(self, inverse: Array) -> Array:
+        """W in the units of the moments; ``inverse`` is that of the diagonal."""
+        return self.V @ (inverse[:, None] * self.C)
+
+    def of(
+        self, X: Any, mean: Array | None = None, scale: Array | None = None
+    ) -> RowsOnPath:
+        """The rows that the moments are of, in these coordinates."""
+        # With free biases the penalty of z has no part in it: rows less their mean.
+        free = Problem(self.moments, penalize_bias=False)
+        P = np.empty((X.shape[0], self.V.shape[1]))
+        for rows, block in projected(free, X, self.V, mean, scale):
+            P[rows] = block
+        return RowsOnPath(P, self.C, self.moments.y_mean)
+
+
+@dataclass(frozen=True)
+class RowsOnPath:
+    """Rows less their mean in coordinates of a path, and their products with Y."""
+
+    P: Array
+    C: Array
     y_mean: Array
 
     def held_out(self, Y: Array, inverse: Array) -> Array:
@@ -34,38 +59,13 @@ class Path:
         leverage = np.einsum("ij,ij,j->i", self.P, self.P, inverse) + 1.0 / len(Y)
         return without_own(fitted, leverage[:, None], Y, self.y_mean)
 
-    def weights(self, inverse: Array) -> Array:
-        """W in the units of the moments."""
-        return self.V @ (inverse[:, None] * self.C)
 
-
-def ridge_path(
-    moments: Moments, X: Any, mean: Array | None = None, scale: Array | None = None
-) -> Path:
+def ridge_path(moments: Moments) -> Path:
     """Every λ without a graph, from one eigenvalue problem."""
-    values, V = positive_eigenpairs(moments.Sxx)
-    return _path(moments, X, Pencil(values, V), mean, scale)
+    return Path(*positive_eigenpairs(moments.Sxx), moments)
 
 
-def graph_path(
-    moments: Moments,
-    X: Any,
-    lam: float,
-    mean: Array | None = None,
-    scale: Array | None = None,
-) -> Path:
+def graph_path(moments: Moments, lam: float) -> Path:
     """Every γ with the graph of the moments, for one λ."""
     gram = moments.Sxx + lam * np.eye(len(moments.x_mean))
-    return _path(moments, X, factor_pencil(gram, moments.H), mean, scale)
-
-
-def _path(
-    moments: Moments, X: Any, pencil: Pencil, mean: Array | None, scale: Array | None
-) -> Path:
-    values, V = pencil
-    # With free biases the penalty of z has no part in it: rows less their mean.
-    free = Problem(moments, penalize_bias=False)
-    P = np.empty((X.shape[0], V.shape[1]))
-    for rows, block in projected(free, X, V, mean, scale):
-        P[rows] = block
-    return Path(values, V, P, V.T @ moments.Sxy, moments.y_mean)
+    return Path(*factor_pencil(gram, moments.H), moments)
