@@ -1,8 +1,10 @@
 """``homi explain``: what it writes and prints, and with which exit code."""
 
 import json
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -79,3 +81,73 @@ def test_the_command_ends_with_one_sentence(run, words, said):
     result = run(*words)
     assert result.exit_code == 1
     assert said in result.stderr
+
+
+@pytest.fixture
+def saved(tmp_path, monkeypatch, rows):
+    """A model file, the rows it was fitted to, and new ones without labels."""
+    monkeypatch.chdir(tmp_path)
+    X, Y = rows
+    names = [f"f{k}" for k in range(5)]
+    frame = pd.DataFrame(X, columns=names)
+    labels = pd.DataFrame(Y.astype(int), columns=[f"tag_{k}" for k in range(4)])
+    pd.concat([frame, labels], axis=1).to_csv("train.csv", index=False)
+    frame[names[::-1]].to_csv("new.csv", index=False)
+    fit = ["fit", "train.csv", "--labels", "tag_*", "--paper", "-o", "model.homi"]
+    assert CliRunner().invoke(app, fit).exit_code == 0
+    return lambda *words: CliRunner().invoke(app, ["explain", *words])
+
+
+def test_a_model_file_is_explained(saved):
+    result = saved("model.homi", "-o", "page.html")
+    assert result.exit_code == 0, result.output
+    page = page_facts(Path("page.html").read_text(encoding="utf-8"))
+    assert page["names"] == [f"tag_{k}" for k in range(4)]
+    result = saved("model.homi", "--data", "train.csv", "-o", "page.html")
+    assert result.exit_code == 0, result.output
+    beside = page_facts(Path("page.html").read_text(encoding="utf-8"))
+    assert len(beside["rows"]) > len(page["rows"])
+
+
+def test_a_row_of_another_file_by_a_model_file(saved, rows):
+    result = saved("model.homi", "--row", "17", "new.csv", "--json")
+    assert result.exit_code == 0, result.output
+    said = json.loads(result.stdout)
+    scores = HOMI().fit(*rows).decision_function(rows[0])[17] + 0.5
+    assert {w["label"]: w["score"] for w in said["row"]["why"]} == pytest.approx(
+        {f"tag_{j}": score for j, score in enumerate(scores)}
+    )
+    assert said["row"]["name"] == "row 17 of new.csv"
+
+
+def test_a_model_of_texts_names_its_words(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    texts = ["rain and wind", "sun and sand", "rain on sand", "wind of the sun"] * 10
+    frame = pd.DataFrame({"body": texts})
+    frame["tag_wet"] = frame["body"].str.contains("rain").astype(int)
+    frame["tag_dry"] = frame["body"].str.contains("sand").astype(int)
+    frame.to_csv("posts.csv", index=False)
+    fit = ["fit", "posts.csv", "--text", "body", "--labels", "tag_*", "--paper"]
+    result = CliRunner().invoke(app, [*fit, "-o", "model.homi"])
+    assert result.exit_code == 0, result.output
+    words = ["explain", "model.homi", "--row", "0", "posts.csv", "--json"]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 0, result.output
+    why = json.loads(result.stdout)["row"]["why"]
+    assert any("rain" in step["because"] for step in why[0]["steps"])
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["model.homi", "--row", "3"], "--row 3 of what?"),
+        (["model.homi", "--row", "60", "new.csv"], "there is no row 60 in new.csv"),
+        (["nowhere.homi"], "nowhere.homi"),
+        (["new.csv", "train.csv"], "new.csv is no model"),
+    ],
+)
+def test_a_model_file_ends_with_one_sentence(saved, words, said):
+    result = saved(*words)
+    assert result.exit_code == 1
+    assert said in result.stderr
+    assert result.stderr.count("\n") == 1

@@ -1,0 +1,194 @@
+"""What is explained: a model, rows beside it, and a row to take apart.
+
+From a data set, to which HOMI is fitted; or from a model file, with or without data.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import Pipeline
+
+from homi.datasets.dataset import Dataset
+from homi.datasets.files import split_name
+from homi.datasets.load import load
+from homi.datasets.read import read
+from homi.estimators import HOMI
+from homi.explorer import Facts, facts
+from homi.model_cli.apply import Loaded, load_for_rows
+from homi.model_cli.source import File, open_file, read_labels
+from homi.thresholds import TunedThresholds
+
+
+class Wanted(NamedTuple):
+    """A row to take apart, and the labels that it has if that is known."""
+
+    features: Any
+    labels: Any
+    name: str
+
+
+class Subject(NamedTuple):
+    """A fitted model and what is shown beside it; X and Y are None for no data."""
+
+    model: Any
+    label_names: list[str]
+    feature_names: list[str]
+    X: Any = None
+    Y: Any = None
+    test: Dataset | None = None
+    wanted: Wanted | None = None
+
+    def facts(self) -> Facts:
+        """All that the page says."""
+        test, wanted = self.test, self.wanted
+        return facts(
+            self.model,
+            self.X,
+            self.Y,
+            X_test=None if test is None else test.X,
+            y_test=None if test is None else test.Y,
+            rows=None if wanted is None else wanted.features,
+            row_labels=None if wanted is None else wanted.labels,
+            row_names=None if wanted is None else [wanted.name],
+            label_names=self.label_names,
+            feature_names=self.feature_names or None,
+        )
+
+
+def is_model_file(path: Path) -> bool:
+    """Whether a file begins as model files do: the length of a header, then JSON."""
+    try:
+        with path.open("rb") as file:
+            return path.suffix == ".homi" or file.read(9)[8:] == b"{"
+    except OSError:
+        return path.suffix == ".homi"
+
+
+def of_model_file(
+    path: Path, data: Path | None, rows: Path | None, row: int | None, *, quiet: bool
+) -> Subject:
+    """A model that was saved, beside labelled data, if there are any."""
+    loaded = load_for_rows(path)
+    inner = loaded.model
+    inner = inner.estimator_ if isinstance(inner, TunedThresholds) else inner
+    first = inner[:-1] if isinstance(inner, Pipeline) else None
+    model = inner[-1] if isinstance(inner, Pipeline) else inner
+    names = _feature_names(loaded, first)
+    subject = Subject(model, loaded.label_names, names)
+    if data is not None:
+        opened = open_file(data)
+        X = _seen(loaded, first, opened, quiet=quiet)
+        subject = subject._replace(X=X, Y=read_labels(opened, loaded.label_names))
+    if row is not None:
+        place = rows or data
+        if place is None:
+            raise ValueError(
+                f"--row {row} of what? Give the file of the row after the model."
+            )
+        opened = open_file(place)
+        X = _seen(loaded, first, opened, quiet=quiet)
+        _check_row(row, X.shape[0], place.name)
+        known = _labels_if_there(opened, loaded, row)
+        wanted = Wanted(X[[row]], known, f"row {row} of {place.name}")
+        subject = subject._replace(wanted=wanted)
+    return subject
+
+
+def _seen(loaded: Loaded, first: Any, file: File, *, quiet: bool) -> Any:
+    """Rows as the last step of the model sees them: numbers, also of texts."""
+    rows = loaded.rows(file, quiet=quiet)
+    return rows if first is None else first.transform(rows)
+
+
+def _feature_names(loaded: Loaded, first: Any) -> list[str]:
+    if first is not None:
+        return [str(name) for name in first.get_feature_names_out()]
+    return [] if loaded.columns is None else list(loaded.columns.feature_names)
+
+
+def _labels_if_there(file: File, loaded: Loaded, row: int) -> Any:
+    there = {*file.names, *([] if file.stated is None else file.stated.names)}
+    if not set(loaded.label_names) <= there:
+        return None
+    return read_labels(file, loaded.label_names)[[row]]
+
+
+def of_data(
+    data: str,
+    labels: str | None,
+    model: HOMI,
+    rows: Path | None,
+    row: int | None,
+    hold_out: float,
+    seed: int,
+) -> Subject:
+    """HOMI, not yet fitted, and a data set to fit it to; some rows may be kept."""
+    whole = read(data, labels) if Path(data).is_file() else load(data)
+    kept, test = _split(whole, hold_out, seed)
+    wanted = None if row is None else _wanted(whole, rows, row)
+    names = kept.label_names, kept.feature_names
+    return Subject(model, *names, kept.X, kept.Y, test, wanted)
+
+
+def _split(data: Dataset, share: float, seed: int) -> tuple[Dataset, Dataset | None]:
+    if not share:
+        return data, None
+    kept, held = train_test_split(
+        np.arange(len(data.Y)), test_size=share, random_state=seed
+    )
+    kept.sort()
+    rest = data._replace(X=data.X[kept], Y=data.Y[kept])
+    return rest, data._replace(X=data.X[held], Y=data.Y[held])
+
+
+def _wanted(data: Dataset, file: Path | None, row: int) -> Wanted:
+    found, place = (
+        (data, "the data") if file is None else (_like(data, file), file.name)
+    )
+    _check_row(row, len(found.Y), place)
+    known = found.Y.shape[1] == len(data.label_names)
+    name = f"row {row}" if file is None else f"row {row} of {file.name}"
+    return Wanted(found.X[[row]], found.Y[[row]] if known else None, name)
+
+
+def _like(data: Dataset, file: Path) -> Dataset:
+    """A file with the same features in any order, with or without the labels."""
+    found = _rows_of(file, data.label_names)
+    at = {name: f for f, name in enumerate(found.feature_names)}
+    if lost := [name for name in data.feature_names if name not in at]:
+        raise ValueError(
+            f"{file} lacks {len(lost)} of the features that the model was fitted to, "
+            f"such as {lost[0]!r}; it needs all of them, by the same names."
+        )
+    order = [at[name] for name in data.feature_names]
+    return found._replace(X=found.X[:, order], feature_names=data.feature_names)
+
+
+def _rows_of(file: Path, label_names: list[str]) -> Dataset:
+    """Tables may lack the labels; all other formats say which they are."""
+    if split_name(file)[1] not in {".csv", ".tsv", ".parquet"}:
+        return read(file)
+    if not file.is_file():
+        raise FileNotFoundError(f"there is no file {file}.")
+    from homi.datasets.tables import parse_parquet, parse_text  # slow to import
+
+    parse = parse_parquet if split_name(file)[1] == ".parquet" else parse_text
+    table = parse(file).table
+    if set(label_names) <= set(table.names):
+        return read(file, label_names)
+    numbers = [j for j in range(len(table.names)) if j not in table.nominal]
+    table = table.take(numbers)
+    nothing = np.zeros((len(table.values), 0), dtype=np.int8)
+    return Dataset(table.values, nothing, table.names, [])
+
+
+def _check_row(row: int, n: int, place: str) -> None:
+    if row >= n:
+        raise ValueError(
+            f"there is no row {row} in {place}: it has {n}, counted from 0; pass "
+            f"--row {n - 1} or less."
+        )

@@ -1,0 +1,71 @@
+"""Why a row has its labels, on the terminal and as JSON."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from homi.explorer import Facts, Row
+
+#: Labels of a row that are explained on the terminal.
+_MOST_LABELS = 5
+
+
+def _explained(row: Row) -> list[Any]:
+    """What was predicted, or the highest score if nothing was."""
+    predicted = [why for why in row.why if why.score > 0.5]
+    return sorted(predicted or row.why[:1], key=lambda why: -why.score)[:_MOST_LABELS]
+
+
+def print_row(console: Console, known: Facts, row: Row) -> None:
+    names = known.learnt.names
+    for why in _explained(row):
+        verdict = "predicted" if why.score > 0.5 else "not predicted"
+        title = f"{row.name}: {names[why.label]}, {verdict}"
+        table = Table("because of", "adds", title=escape(title), box=SIMPLE_HEAD)
+        table.columns[1].justify = "right"
+        table.add_row("the mean row", f"{why.start:.4f}")
+        for step in why.steps:
+            table.add_row(escape(_reason(known, row, step)), f"{step.value:+.4f}")
+        table.add_row("g(x), predicted above 0.5", f"{why.score:.4f}", style="bold")
+        console.print(table)
+    if row.truth is not None:
+        truth = ", ".join(names[j] for j in row.truth) or "none"
+        console.print(f"Labels that the row has: {escape(truth)}")
+
+
+def _reason(known: Facts, row: Row, step: Any) -> str:
+    if step.index < 0:
+        return f"{step.count} other {step.kind}s"
+    if step.kind == "label":
+        return f"label {known.learnt.names[step.index]}"
+    if known.learnt.kernel:
+        return "its own features, by the kernel"
+    return f"{known.learnt.feature_names[step.index]} = {row.values[step.index]:g}"
+
+
+def summary(known: Facts, output: Path, *, asked: bool) -> dict[str, Any]:
+    found: dict[str, Any] = {"page": str(output), "labels": len(known.learnt.names)}
+    if asked:
+        row = known.rows[0]
+        found["row"] = {
+            "name": row.name,
+            "why": [
+                {
+                    "label": known.learnt.names[why.label],
+                    "start": why.start,
+                    "steps": [
+                        {"because": _reason(known, row, step), "adds": step.value}
+                        for step in why.steps
+                    ],
+                    "score": why.score,
+                }
+                for why in row.why
+            ],
+        }
+    return found
