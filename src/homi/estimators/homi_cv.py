@@ -36,19 +36,19 @@ _NEIGHBORS = (5, 10, 20)
 class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
     r"""HOMI whose hyper-parameters are chosen by scores of rows that were held out.
 
-    Every row is scored by the model of all other rows. With the graph held, the score
-    of row i and a label has a closed form,
+    Every row is scored by the model of all other rows. Without a graph, the score of
+    row i and a label has a closed form,
 
     .. math:: \hat f_{-i} = \frac{f_i - h_{ii}\, y_i}{1 - h_{ii}}, \qquad
-              h_{ii} = \frac1n + \tilde x_i^T (\tilde X^T \tilde X + \lambda I
-              + \gamma X^T L X)^{-1} \tilde x_i
+              h_{ii} = \frac1n + \tilde x_i^T (\tilde X^T \tilde X + \lambda I)^{-1}
+              \tilde x_i
 
     with :math:`\tilde x` the rows less their mean, so that no model is fitted twice.
     The choice is made in turns: features (standardised or not; as they are, or
-    Nyström features of a kernel) and λ without a graph; the width of each kernel; the
-    graph, with γ, its number of neighbours and λ around the best; then whether and
-    how far scores correct each other (``correlation="held-out"`` of :class:`HOMI`),
-    by five folds. Biases have no penalty, so that ridge regression is among the
+    Nyström features of a kernel) and λ without a graph; the width of each kernel; then
+    by five folds the graph, with γ, its number of neighbours and λ around the best, and
+    whether and how far scores correct each other (``correlation="held-out"`` of
+    :class:`HOMI`). Biases have no penalty, so that ridge regression is among the
     candidates, chosen as by scikit-learn's ``RidgeCV``.
 
     Parameters
@@ -99,16 +99,18 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
         The goal that it reached on rows held out.
     cv_results_ : dict of list
         One entry for each candidate that was tried, in order: ``"params"``,
-        ``"score"``, and ``"held_out"``: "one row", or "a fold" for corrections and
-        the candidate that they are compared with.
+        ``"score"``, and ``"held_out"``: "one row", or "a fold" for graphs, corrections
+        and the candidates that they are compared with.
     classes_, label_names_, n_features_in_, feature_names_in_
         As of :class:`HOMI`.
 
     Notes
     -----
-    The graph is held while a row is left out. One eigenvalue problem of the features'
-    Gram matrix serves all λ, and one for each λ all γ; a candidate more costs a product
-    of the rows with the weights. The rows are kept in memory as dense coordinates.
+    One eigenvalue problem of the features' Gram matrix serves all λ, and one for each
+    fold and λ all γ; a candidate more costs a product of the rows with the weights.
+    The moments of a fold's training rows are sums. The rows are kept in memory as dense
+    coordinates. A row left out one by one would keep its ties in the graph, which no
+    new row has, so that graphs are measured by folds.
 
     Progress is shown by scikit-learn's callbacks:
     ``HOMICV().set_callbacks(sklearn.callback.ProgressBar())``.
@@ -206,8 +208,8 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
         -------
         scores : ndarray of shape (n_samples, n_labels)
             What ``decision_function`` would give for each row if the chosen model had
-            been fitted without it: to all other rows, or to other folds where scores
-            correct each other.
+            been fitted without it: to all other rows, or to other folds where a graph
+            or corrections were tried.
         """
         rows, target = self._check_fit_input(X, y)
         Y = target.indicator
