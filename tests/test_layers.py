@@ -13,7 +13,7 @@ SOURCE = Path(homi.__file__).parent
 LAYERS = [
     {"linalg", "threads", "pairs"},
     {"moments", "graph", "metrics", "datasets", "proximal", "label_graph"},
-    {"solver", "margins"},
+    {"solver", "margins", "distributed"},
     {"estimators"},
     {"thresholds", "streams"},
     {"", "plots", "cli_errors"},

@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 
 from homi.estimators._compat import Interval, StrOptions, fit_context
 from homi.estimators.base import LinearMultiLabelClassifier
+from homi.estimators.dask_rows import DaskRows, dask_view
 from homi.estimators.graphs import (
     GRAPHS,
     anchored,
@@ -24,6 +25,7 @@ from homi.estimators.graphs import (
     resolve,
 )
 from homi.estimators.kernel_map import KERNELS, KernelMap
+from homi.estimators.on_dask import OnDask
 from homi.estimators.partial import PartialFit
 from homi.estimators.view import View, kernel_view, linear_view, tied
 from homi.graph import AnchorPlan
@@ -41,7 +43,7 @@ from homi.solver import (
 )
 
 
-class HOMI(PartialFit, CallbackSupportMixin, LinearMultiLabelClassifier):
+class HOMI(OnDask, PartialFit, CallbackSupportMixin, LinearMultiLabelClassifier):
     r"""Multi-label classifier that learns how labels depend on each other.
 
     A linear model of the labels from the features, (W, z), and one of the labels
@@ -236,7 +238,8 @@ class HOMI(PartialFit, CallbackSupportMixin, LinearMultiLabelClassifier):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
+            Rows. A dask array or data frame, also one of sparse blocks, is learnt from
+            where its blocks are; then y must be one, too.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
             Labels: 0/1 or boolean, one column each, or 1-D classes. The column names
             of a data frame are kept as ``label_names_``.
@@ -266,6 +269,8 @@ class HOMI(PartialFit, CallbackSupportMixin, LinearMultiLabelClassifier):
     def _view(self, X: Any, Y: Any) -> View:
         """The features and the graph that the parameters ask for."""
         self._sums, self._n_batches = None, 1
+        if isinstance(X, DaskRows):
+            return dask_view(self, X)
         self.graph_ = resolve(self.graph, X) if self.gamma > 0 else "none"
         if self.graph_ == "anchors" and self.kernel is None:
             plan = self._plan_of(X)

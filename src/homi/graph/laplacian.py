@@ -45,6 +45,14 @@ def neighbour_laplacian(
     these rows, all of them by default.
     """
     n, m = X.shape
+    s = possible_neighbors(n, m, n_neighbors)
+    if s == 0:
+        return sparse.csr_array((n, n))
+    return laplacian(search(X, s, mean=mean, scale=scale))
+
+
+def possible_neighbors(n: int, m: int, n_neighbors: int) -> int:
+    """How many of ``n_neighbors`` each of n rows of m features can have; 0 for none."""
     if n < 2:
         raise ValueError(
             f"a neighbour graph needs at least 2 rows, got n_samples = {n}; "
@@ -55,15 +63,15 @@ def neighbour_laplacian(
             f"rows of {m} feature(s) are all fully correlated or uncorrelated, which "
             "says nothing of neighbours: no graph is used.",
             UserWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
-        return sparse.csr_array((n, n))
+        return 0
     if n_neighbors >= n:
         warnings.warn(
             f"n_neighbors={n_neighbors} with {n} rows: "
             f"each row is tied to all {n - 1} others.",
             UserWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
-        n_neighbors = n - 1
-    return laplacian(search(X, n_neighbors, mean=mean, scale=scale))
+        return n - 1
+    return n_neighbors
