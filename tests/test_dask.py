@@ -1,12 +1,14 @@
 """HOMI on dask collections: the model of one machine, whatever the blocks are."""
 
+from itertools import pairwise
+
 import dask
 import dask.array as da
 import numpy as np
 import pytest
-from conftest import random_rows
 from scipy import sparse
 
+from conftest import random_rows
 from homi import HOMI
 from homi.distributed import fused, tree_sum
 from homi.graph.reservoir import drawn, sample_rows
@@ -51,7 +53,7 @@ def from_blocks(A, chunks):
             da.from_delayed(
                 dask.delayed(A[start:stop]), (stop - start, A.shape[1]), meta=A[:0]
             )
-            for start, stop in zip(ends[:-1], ends[1:], strict=True)
+            for start, stop in pairwise(ends)
         ]
     )
 

@@ -7,13 +7,14 @@ import threading
 import time
 from pathlib import Path
 
+import dask
 import dask.array as da
 import numpy as np
 import pytest
-from conftest import random_rows
-from test_dask import assert_same_model
 
+from conftest import random_rows
 from homi import HOMI
+from test_dask import assert_same_model
 
 distributed = pytest.importorskip("distributed", reason="pip install homi[dask]")
 
@@ -25,19 +26,21 @@ GRAPHS = [
     {"graph": "exact"},
     {"graph": "anchors", "random_state": 3},
 ]
-N, BLOCK = 1200, 100
+N, BLOCK = 1200, 150
 
 
 @pytest.fixture(scope="module")
 def client():
     """Two workers of one thread each, on loopback."""
     with (
+        # A killed process is called for so long; half a minute otherwise.
+        dask.config.set({"distributed.comm.timeouts.connect": "5s"}),
         distributed.LocalCluster(
             n_workers=2,
             threads_per_worker=1,
             processes=True,
             host="127.0.0.1",
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
             silence_logs=50,
         ) as cluster,
         distributed.Client(cluster) as client,
@@ -84,10 +87,10 @@ def test_persisted_blocks(client):
 
 
 def test_a_bad_block_is_named_through_the_cluster(client):
-    X, Y = random_rows(n=N)
+    X, _ = random_rows(n=N)
     X[777, 0] = np.inf
     dX = da.from_array(X, chunks=(BLOCK, -1))
-    with pytest.raises(ValueError, match=r"^block 8, row 78 of it \(row 778 of all\)"):
+    with pytest.raises(ValueError, match=r"^block 6, row 28 of it \(row 778 of all\)"):
         HOMI().fit(dX, collections()[1])
 
 
@@ -129,7 +132,7 @@ def test_a_killed_worker_changes_nothing(client, tmp_path, parameters):
     whole = HOMI(**parameters).fit(*collections())
     blocks = collections(tmp_path)
     fit = HOMI(**parameters).fit
-    model, killed = killed_while(lambda: fit(*blocks), client, tmp_path, [7])
+    model, killed = killed_while(lambda: fit(*blocks), client, tmp_path, [3])
     assert len(killed) == 1
     assert_same_model(model, whole, gap=1e-10)
 
@@ -174,9 +177,10 @@ def test_bytes_moved_do_not_depend_on_rows(client):
     m, q = 40, 10
     moments = 8 * (m * m + m * q + q * q + m + q)
     per_block = []
-    for n_blocks, n_rows in ((16, 500), (16, 8000), (32, 4000)):
+    for n_blocks, n_rows in ((16, 250), (16, 4000), (32, 2000)):
         before = sent(client)
         HOMI(gamma=0).fit(*made(n_blocks, n_rows, m, q))
         per_block.append((sent(client) - before) / n_blocks)
-    # A little more than its moments, for what wraps them; a block has 2.5 MB.
-    assert max(per_block) < 1.5 * moments
+    # Sums of blocks are moved as well. The rows of a block have up to 1.6 MB.
+    assert moments / 16 < min(per_block)
+    assert max(per_block) < 1.2 * moments

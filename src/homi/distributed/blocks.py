@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -71,6 +71,11 @@ def row_blocks(X: Any, y: Any) -> Blocks:
     return Blocks(
         blocks, (int(ends[-1]), _width(X, "X")), columns_like(X), columns_like(y)
     )
+
+
+def checked(block: Block, check: Callable[[Any, int, int, int], Any]) -> Delayed:
+    """The rows of a block, checked where they are."""
+    return delayed(check)(block.X, block.number, block.start, block.stop)
 
 
 def is_frame(collection: Any) -> bool:

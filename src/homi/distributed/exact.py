@@ -12,7 +12,7 @@ from typing import Any
 
 from dask.delayed import Delayed, delayed
 
-from homi.distributed.blocks import Block, Blocks, stacked
+from homi.distributed.blocks import Block, Blocks, checked, stacked
 from homi.distributed.tasks import tree_sum
 from homi.graph.between import edge_product, found_among, nearest_of
 from homi.linalg import Array
@@ -27,12 +27,12 @@ def neighbour_product(
     n_neighbors: int,
     mean: Array,
     scale: Array,
-    check: Callable[[Block], Delayed],
+    check: Callable[[Any, int, int, int], Any],
 ) -> Delayed:
     """``H = XᵀLX`` with L of the rows most correlated with each row.
 
     Rows are compared as ``(X - mean) / scale``; H is of rows as they are. ``check``
-    makes the checked rows of a block.
+    checks the rows of a block, by its number and its first and last row.
     """
     groups = _joined(blocks.blocks, check)
     units = delayed((mean, scale))
@@ -57,14 +57,14 @@ def neighbour_product(
 
 
 def _joined(
-    blocks: list[Block], check: Callable[[Block], Delayed]
+    blocks: list[Block], check: Callable[[Any, int, int, int], Any]
 ) -> list[tuple[int, int, Any]]:
     """(start, stop, rows) of at most so many groups of blocks."""
     step = -(-len(blocks) // _MOST)
     groups = []
     for i in range(0, len(blocks), step):
         some = blocks[i : i + step]
-        rows = [check(block) for block in some]
+        rows = [checked(block, check) for block in some]
         X = rows[0] if len(rows) == 1 else delayed(stacked)(rows)
         groups.append((some[0].start, some[-1].stop, X))
     return groups

@@ -11,16 +11,18 @@ from dask.delayed import delayed
 from numpy.typing import NDArray
 from scipy import sparse
 
-from homi.distributed.blocks import Block, Blocks, stacked
+from homi.distributed.blocks import Blocks, checked, stacked
 from homi.distributed.tasks import fused
 
 
 def taken(
-    blocks: Blocks, rows: NDArray[np.int64], check: Callable[[Block], Any]
+    blocks: Blocks,
+    rows: NDArray[np.int64],
+    check: Callable[[Any, int, int, int], Any],
 ) -> Any:
     """The rows of these numbers, in this order. Other blocks are not computed.
 
-    ``check`` makes the checked rows of a block, as a delayed array.
+    ``check`` checks the rows of a block, by its number and its first and last row.
     """
     order = np.argsort(rows, kind="stable")
     ordered = rows[order]
@@ -29,7 +31,7 @@ def taken(
         first, last = np.searchsorted(ordered, [block.start, block.stop])
         if first < last:
             places = ordered[first:last] - block.start
-            parts.append(delayed(_take)(check(block), places))
+            parts.append(delayed(_take)(checked(block, check), places))
     found = stacked(list(dask.compute(*fused(parts))))
     back = np.empty_like(order)
     back[order] = np.arange(len(order))

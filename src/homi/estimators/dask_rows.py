@@ -29,26 +29,23 @@ class DaskRows:
     Dask is imported here, by those who have it: only its collections lead here.
     """
 
-    def __init__(self, rows: Any, expected: Expected) -> None:
-        self._rows, self._expected = rows, expected
-        self.shape: tuple[int, int] = rows.shape
+    def __init__(self, blocks: Any, expected: Expected) -> None:
+        self._blocks, self._expected = blocks, expected
+        self.shape: tuple[int, int] = blocks.shape
 
     def summed(self, function: Callable[[Any, Any], Any]) -> Any:
         """The sum over blocks of a function of rows and labels."""
-        from homi.distributed import computed, delayed, fused, tree_sum
+        from homi.distributed import summed
 
-        shared = delayed((function, self._expected))
-        parts = [
-            delayed(_part)(shared, b.X, b.y, b.number, b.start, b.stop)
-            for b in self._rows.blocks
-        ]
-        return computed(tree_sum(fused(parts)))
+        check = partial(checked_block, expected=self._expected)
+        return summed(self._blocks, function, check)
 
     def sample(self, seed: int) -> Any:
         """The rows that a stream of all of them would keep."""
         from homi.distributed import taken
 
-        return taken(self._rows, drawn(*self.shape, seed), self._checked)
+        check = partial(checked_rows, expected=self._expected)
+        return taken(self._blocks, drawn(*self.shape, seed), check)
 
     def neighbour_product(self, n_neighbors: int, mean: Array, scale: Array) -> Array:
         """``XᵀLX`` with the exact graph of all rows."""
@@ -57,22 +54,8 @@ class DaskRows:
         s = possible_neighbors(*self.shape, n_neighbors)
         if s == 0:
             return np.zeros((self.shape[1],) * 2)
-        return computed(neighbour_product(self._rows, s, mean, scale, self._checked))
-
-    def _checked(self, block: Any) -> Any:
-        from homi.distributed import delayed
-
-        return delayed(checked_rows)(
-            block.X, block.number, block.start, block.stop, self._expected
-        )
-
-
-def _part(
-    shared: tuple[Any, Expected], X: Any, y: Any, number: int, start: int, stop: int
-) -> Any:
-    """What a block adds. Runs where the block is."""
-    function, expected = shared
-    return function(*checked_block(X, y, number, start, stop, expected))
+        check = partial(checked_rows, expected=self._expected)
+        return computed(neighbour_product(self._blocks, s, mean, scale, check))
 
 
 def dask_view(model: Any, rows: DaskRows) -> View:
