@@ -33,8 +33,15 @@ N, BLOCK = 1200, 150
 def client():
     """Two workers of one thread each, on loopback."""
     with (
-        # A killed process is called for so long; half a minute otherwise.
-        dask.config.set({"distributed.comm.timeouts.connect": "5s"}),
+        dask.config.set(
+            {
+                # A killed process is called for so long; half a minute otherwise.
+                "distributed.comm.timeouts.connect": "5s",
+                # A worker that starts again is given up after so long; if it is killed
+                # twice, 15 seconds can be over while it starts.
+                "distributed.deploy.lost-worker-timeout": "1h",
+            }
+        ),
         distributed.LocalCluster(
             n_workers=2,
             threads_per_worker=1,
