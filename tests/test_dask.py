@@ -225,6 +225,8 @@ def test_a_block_of_another_size_is_named():
     [
         ({"y": "array"}, TypeError, "y is a ndarray; pass both as dask"),
         ({"X": "array"}, TypeError, "X is a ndarray; pass both as dask"),
+        ({"X": "delayed"}, TypeError, "expected X as a dask array or data frame"),
+        ({"X": "1-D"}, ValueError, "Expected 2D array, got 1D array"),
         ({"y": "short"}, ValueError, "X has 60 rows in its blocks and y has 59"),
         ({"kernel": "rbf"}, ValueError, "cannot be learnt with kernel='rbf'"),
         ({"graph": "approximate"}, ValueError, "use graph='auto' or 'exact' or"),
@@ -236,6 +238,7 @@ def test_what_cannot_be_learnt_is_refused(change, error, message):
     X, Y = random_rows(n=60)
     given = {"X": da.from_array(X, chunks=(20, -1)), "y": da.from_array(Y)}
     plain = {"array": {"X": X, "y": Y}, "short": {"y": given["y"][:-1]}}
+    plain |= {"delayed": {"X": dask.delayed(X)}, "1-D": {"X": given["X"][:, 0]}}
     parameters = {k: v for k, v in change.items() if k not in given}
     given |= {k: plain[v][k] for k, v in change.items() if k in given}
     with pytest.raises(error, match=message):
@@ -270,6 +273,22 @@ def test_a_part_is_one_task_and_shared_tasks_stay():
     total = dask.compute(tree_sum(joined), scheduler="sync")[0]
     assert total == sum(3 * (i + 100) * i for i in range(4))
     assert sorted(made) == [0, 1, 2, 3, 100]
+
+
+@pytest.mark.parametrize("chunks", [(20, 20, 20), (20, 25, 15)], ids=str)
+def test_rows_that_labels_are_made_of_are_made_once(chunks):
+    made = []
+
+    def rows(block_info=None):
+        place = block_info[None]
+        made.append(place["chunk-location"][0])
+        return np.random.default_rng(made[-1]).normal(size=place["chunk-shape"])
+
+    X = da.map_blocks(rows, chunks=((20, 20, 20), (5,)), meta=np.empty((0, 0)))
+    Y = X.map_blocks(lambda x: (x[:, :2] > 0).astype(int), chunks=((20,) * 3, (2,)))
+    with dask.config.set(scheduler="sync"):
+        HOMI(gamma=0).fit(X, Y.rechunk((chunks, -1)))
+    assert sorted(made) == [0, 1, 2]
 
 
 def test_sums_are_taken_in_one_order():

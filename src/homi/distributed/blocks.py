@@ -12,6 +12,8 @@ import numpy as np
 from dask.delayed import Delayed, delayed
 from scipy import sparse
 
+from homi.distributed.tasks import fused
+
 
 class Block(NamedTuple):
     """Rows ``start`` to ``stop`` of all, not yet computed; the first block is 1."""
@@ -38,7 +40,7 @@ class Blocks:
 
     def classes(self) -> Any:
         """All different values of y, in order."""
-        found = dask.compute(*(delayed(_unique)(block.y) for block in self.blocks))
+        found = dask.compute(*fused([delayed(_unique)(b.y) for b in self.blocks]))
         return np.unique(np.concatenate(found))
 
 
@@ -48,6 +50,7 @@ def row_blocks(X: Any, y: Any) -> Blocks:
     Unknown lengths of blocks are computed. Several blocks side by side are joined,
     and y is cut anew where it is cut otherwise than X.
     """
+    check_rows(X, "X")
     parts_X, parts_y = _parts(X), _parts(y)
     n_X, n_y = _lengths([(X, parts_X), (y, parts_y)])
     if sum(n_X) != sum(n_y):
@@ -68,9 +71,8 @@ def row_blocks(X: Any, y: Any) -> Blocks:
         for i in range(len(n_X))
         if n_X[i]
     ]
-    return Blocks(
-        blocks, (int(ends[-1]), _width(X, "X")), columns_like(X), columns_like(y)
-    )
+    like = columns_like(X), columns_like(y)
+    return Blocks(blocks, (int(ends[-1]), like[0].shape[1]), *like)
 
 
 def checked(block: Block, check: Callable[[Any, int, int, int], Any]) -> Delayed:
@@ -85,14 +87,13 @@ def is_frame(collection: Any) -> bool:
 
 def _parts(collection: Any) -> list[Delayed]:
     """Delayed blocks of rows, each with all columns."""
-    if not is_frame(collection) and collection.ndim not in (1, 2):
-        raise ValueError(
-            f"expected a dask array of rows and columns, got {collection.ndim} "
-            f"dimension(s) in {collection!r}."
-        )
-    parts = np.asarray(collection.to_delayed(), dtype=object)
+    if is_frame(collection):
+        return list(collection.to_delayed())
+    # As they are: Dask would put rows into the tasks of labels that are made of them,
+    # and make them twice. Tasks are joined later, by blocks.
+    parts = collection.to_delayed(optimize_graph=False)
     if parts.ndim == 1:
-        return parts.tolist()
+        return list(parts)
     return [row[0] if len(row) == 1 else delayed(_beside)(list(row)) for row in parts]
 
 
@@ -100,7 +101,7 @@ def _lengths(collections: Sequence[tuple[Any, list[Delayed]]]) -> list[list[int]
     """Rows of every block: those that Dask does not know are counted, all at once."""
     known = [_known(collection) for collection, _ in collections]
     unknown = [
-        [] if counts is not None else [delayed(_n_rows)(part) for part in parts]
+        [] if counts is not None else fused([delayed(_n_rows)(x) for x in parts])
         for counts, (_, parts) in zip(known, collections, strict=True)
     ]
     counted = dask.compute(*unknown)
@@ -120,36 +121,44 @@ def _cut(parts: list[Delayed], ends: Any, wanted: Any) -> list[Delayed]:
     """Blocks with other ends, of slices of those given."""
     out = []
     for start, stop in pairwise(wanted):
+        first = np.searchsorted(ends, start, side="right") - 1
+        last = np.searchsorted(ends, stop, side="left")
         pieces = [
-            delayed(_slice)(part, max(start - a, 0), min(stop, b) - a)
-            for part, a, b in zip(parts, ends[:-1], ends[1:], strict=True)
-            if a < stop and b > start
+            delayed(_slice)(
+                parts[i], max(start - ends[i], 0), min(stop, ends[i + 1]) - ends[i]
+            )
+            for i in range(first, last)
+            if ends[i] < ends[i + 1]
         ]
         out.append(pieces[0] if len(pieces) == 1 else delayed(stacked)(pieces))
     return out
 
 
-def _width(collection: Any, name: str) -> int:
-    if is_frame(collection):
-        return len(collection.columns)
-    if collection.ndim != 2:
-        raise ValueError(
-            f"Expected 2D array, got a dask array of {collection.ndim} dimension for "
-            f"{name}; reshape it to one row per sample."
+def check_rows(collection: Any, name: str) -> None:
+    """Rows and columns, of a number of columns that is known."""
+    # A delayed object has every attribute that it is asked for; its type has not.
+    known = all(hasattr(type(collection), name) for name in ("to_delayed", "ndim"))
+    if not known or collection.ndim > 2:
+        raise TypeError(
+            f"expected {name} as a dask array or data frame, got {collection!r}."
         )
-    if np.isnan(collection.shape[1]):
+    if collection.ndim == 1:
         raise ValueError(
-            f"the number of columns of {name} is unknown to Dask; give it by "
-            f"{name}.compute_chunk_sizes(), or by shape= where the array is made."
+            f"Expected 2D array, got 1D array instead: {name} is {collection!r}; pass "
+            "one row per sample and one column per feature."
         )
-    return int(collection.shape[1])
 
 
 def columns_like(collection: Any) -> Any:
     """No rows, of the same columns, with their names and types."""
     if is_frame(collection):
         return collection._meta
-    columns = [] if collection.ndim == 1 else [_width(collection, "y")]
+    columns = collection.shape[1:]
+    if np.isnan(columns).any():
+        raise ValueError(
+            f"Dask does not know the number of columns of {collection!r}; call its "
+            "compute_chunk_sizes(), or give the shape where it is made."
+        )
     return np.empty((0, *columns), dtype=collection.dtype)
 
 

@@ -10,7 +10,7 @@ import dask.array as da
 import numpy as np
 from dask.delayed import delayed
 
-from homi.distributed.blocks import is_frame
+from homi.distributed.blocks import check_rows, is_frame
 
 
 def lazily(model: Any, method: str, X: Any) -> Any:
@@ -18,6 +18,7 @@ def lazily(model: Any, method: str, X: Any) -> Any:
 
     The model goes to the workers once; rows are scored where they are.
     """
+    check_rows(X, "X")
     bare = _bare(model)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -9,6 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 import dask
+from dask.core import convert_legacy_graph
 from dask.delayed import Delayed, delayed
 from dask.highlevelgraph import HighLevelGraph
 
@@ -44,7 +45,8 @@ def fused(parts: Sequence[Delayed]) -> list[Delayed]:
     does what the cluster holds already.
     """
     keys = [part.key for part in parts]
-    graph = HighLevelGraph.merge(*(part.__dask_graph__() for part in parts)).to_dict()
+    merged = HighLevelGraph.merge(*(part.__dask_graph__() for part in parts))
+    graph = convert_legacy_graph(merged.to_dict())
     owners = _owners(graph, keys)
     inside: dict[int, list[Any]] = {i: [] for i in range(len(keys))}
     tasks = {}
