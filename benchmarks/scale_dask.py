@@ -166,6 +166,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--output", type=Path, default=Path("docs/scale_dask.md"))
     given = parser.parse_args()
+    load = os.getloadavg()[0]
     about = {"homi": homi, "numpy": np, "dask": dask, "distributed": distributed}
     versions = ", ".join(f"{name} {part.__version__}" for name, part in about.items())
     text = "\n".join(
@@ -175,6 +176,8 @@ def main() -> None:
             f"- python {platform.python_version()}, {versions}",
             f"- {platform.machine()}, {os.cpu_count()} cores; {FEATURES} features, "
             f"{LABELS} labels, {ANCHORS} anchors",
+            f"- load of the machine before it began: {load:.1f}; "
+            "above 0, other programs had work for the same cores",
             "- written by `benchmarks/scale_dask.py`",
             "",
             *speed(given.rows, given.block, given.repeats),

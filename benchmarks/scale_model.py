@@ -210,7 +210,7 @@ def page(size: Size, rates: Rates, rows: int) -> str:
             "Bytes moved and the client's work do not depend on n but through the "
             "number of blocks: taller blocks move less. Labels are kept sparse where "
             "few are ones, so that the flops are an upper bound; the rate below is of "
-            "these flops, as if they were done.",
+            "these flops, as if they were done, and may exceed that of BLAS.",
             "",
             "## Measured here",
             "",
@@ -251,6 +251,8 @@ def page(size: Size, rates: Rates, rows: int) -> str:
             "| --- | --- |",
             *(f"| {name} | {seconds:,.3g} |" for name, seconds in stages.items()),
             f"| **all** | **{sum(stages.values()):,.0f}** |",
+            "| moments, if labels were dense and all was done at the rate of BLAS | "
+            f"{size.flops / (size.workers * rates.gemm):,.3g} |",
             "",
             "| workers | hours | times as fast as one |",
             "| --- | --- | --- |",
