@@ -130,9 +130,7 @@ class Moments:
 
     def scale(self) -> Array:
         """Standard deviation of each feature, 1 where it is constant."""
-        variance = np.maximum(np.diag(self.Sxx), 0.0) / self.n
-        constant = variance <= (10 * _EPS * self.x_mean) ** 2
-        return np.where(constant, 1.0, np.sqrt(np.where(constant, 1.0, variance)))
+        return _deviation(np.diag(self.Sxx) / self.n, self.x_mean)
 
     def standardized(self) -> Moments:
         """Moments of the rows with every feature at mean 0 and variance 1."""
@@ -178,6 +176,20 @@ def quadratic(X: Any, L: sparse.csr_array) -> Array:
     H = (_sparse_quadratic if _is_thin(X) else _dense_quadratic)(X, L, mean)
     _make_symmetric(H)
     return H
+
+
+def column_units(X: Any) -> tuple[Array, Array]:
+    """Mean and scale of each feature, as of moments, without any m × m matrix."""
+    X = _rows(X)
+    mean = _column_means(X)
+    return mean, _deviation(_column_squares(X, mean) / X.shape[0], mean)
+
+
+def _deviation(variance: Array, mean: Array) -> Array:
+    """Its root, 1 where the feature is constant."""
+    variance = np.maximum(variance, 0.0)
+    constant = variance <= (10 * _EPS * mean) ** 2
+    return np.where(constant, 1.0, np.sqrt(np.where(constant, 1.0, variance)))
 
 
 def _blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
@@ -229,6 +241,17 @@ def _column_sums(A: Any, shift: Array) -> Array:
     stored = np.bincount(A.indices, minlength=m)
     sums = np.bincount(A.indices, A.data - shift[A.indices], minlength=m)
     return sums - (A.shape[0] - stored) * shift
+
+
+def _column_squares(A: Any, shift: Array) -> Array:
+    """Column sums of ``(A - shift)²``."""
+    if not sparse.issparse(A):
+        parts = (np.square(A[rows] - shift).sum(axis=0) for rows in _blocks(*A.shape))
+        return np.sum(list(parts), axis=0)
+    m = A.shape[1]
+    stored = np.bincount(A.indices, minlength=m)
+    squares = np.bincount(A.indices, (A.data - shift[A.indices]) ** 2, minlength=m)
+    return squares + (A.shape[0] - stored) * shift**2
 
 
 def _scale(S: Array, by: Array) -> Array:

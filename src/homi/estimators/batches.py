@@ -49,7 +49,7 @@ def _first_bad_row(X: Any, y: Any) -> int | None:
 
 def _first_infinite(X: Any) -> int | None:
     try:
-        values = X if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
+        values = X if sparse.issparse(X) else np.atleast_1d(np.asarray(X, dtype=float))
     except (TypeError, ValueError):
         return _first_no_number(X)
     if sparse.issparse(values):
@@ -58,7 +58,7 @@ def _first_infinite(X: Any) -> int | None:
         if not len(bad):
             return None
         return int(np.searchsorted(values.indptr, bad[0], side="right")) - 1
-    return _first(~np.isfinite(values).reshape(len(values), -1).all(axis=1))
+    return _first((~np.isfinite(values)).any(axis=tuple(range(1, values.ndim))))
 
 
 def _first_no_number(X: Any) -> int | None:

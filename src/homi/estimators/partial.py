@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, validate_data
 
 from homi.estimators._compat import fit_context
@@ -25,6 +26,10 @@ _LEARNT = frozenset(
 )
 
 
+def _takes_batches(estimator: Any) -> bool:
+    return estimator._why_no_batches() is None
+
+
 class PartialFit:
     """``partial_fit`` of HOMI.
 
@@ -40,6 +45,7 @@ class PartialFit:
     classes_: Any
     label_names_: Any
 
+    @available_if(_takes_batches)
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, classes=None):
         """Learn from more rows, without keeping them.
@@ -68,7 +74,8 @@ class PartialFit:
             self._absorb(X, y, classes)
         return self
 
-    def _check_partial(self) -> None:
+    def _why_no_batches(self) -> str | None:
+        """What of the parameters needs all rows at once, if anything does."""
         for name, possible in (
             ("graph", ("auto", "anchors")),
             ("kernel", (None,)),
@@ -77,10 +84,15 @@ class PartialFit:
             value = getattr(self, name)
             if value not in possible and not (name == "graph" and self.gamma == 0):
                 expected = " or ".join(map(repr, possible))
-                raise ValueError(
+                return (
                     f"batches cannot be learnt with {name}={value!r}, which needs all "
                     f"rows at once; use {name}={expected}, or fit."
                 )
+        return None
+
+    def _check_partial(self) -> None:
+        if (why := self._why_no_batches()) is not None:
+            raise ValueError(why)
         if getattr(self, "_sums", None) is None and "coef_" in vars(self):
             warnings.warn(
                 f"this model was fitted with graph={self.graph_!r}, of which nothing "
@@ -187,6 +199,7 @@ class PartialFit:
         if name in _LEARNT and self.__dict__.get("_sums") is not None:
             self._settle()
             return self.__dict__[name]
-        raise AttributeError(
-            f"{type(self).__name__!r} object has no attribute {name!r}"
-        )
+        if name == "partial_fit" and (why := self._why_no_batches()) is not None:
+            raise AttributeError(why)
+        kind = type(self).__name__
+        raise AttributeError(f"{kind!r} object has no attribute {name!r}")

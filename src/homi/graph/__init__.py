@@ -4,10 +4,12 @@ from homi.graph.anchors import AnchorPlan, TiedMoments, tied_moments
 from homi.graph.exact import Neighbours, nearest, without_self
 from homi.graph.laplacian import laplacian, neighbour_laplacian
 from homi.graph.plan import plan_anchors
+from homi.graph.reservoir import Reservoir
 
 __all__ = [
     "AnchorPlan",
     "Neighbours",
+    "Reservoir",
     "TiedMoments",
     "laplacian",
     "nearest",

@@ -13,7 +13,7 @@ from homi.graph.anchors import AnchorPlan, tie
 from homi.graph.exact import unit_rows
 from homi.graph.laplacian import neighbour_laplacian
 from homi.linalg import Array
-from homi.moments import Moments
+from homi.moments import column_units
 
 #: Rows per anchor, and bytes of all of them as dense float32, that k-means is given.
 _ROWS_PER_ANCHOR, _TRAINING_BYTES = 64, 2**28
@@ -23,6 +23,9 @@ _ROUNDS = 10
 
 #: Rows whose neighbours are found to compare the two graphs.
 _COMPARED = 2000
+
+#: How far below 1 the correlation of two anchors is that count as one.
+_COPY = 1e-5
 
 #: Fewest rows of the sample for each anchor.
 _FEWEST = 4
@@ -60,8 +63,7 @@ def plan_anchors(
         exact graph of the sample, so that γ means the same for both.
     """
     n, m = X.shape
-    about = Moments.from_rows(X, np.empty((n, 0)))
-    center, scale = about.x_mean, about.scale()
+    center, scale = column_units(X)
     mean = center if standardize else np.zeros(m)
     scale = scale if standardize else np.ones(m)
     empty = AnchorPlan(center, mean, scale, np.empty((0, m)), n_neighbors, 0.0)
@@ -110,10 +112,10 @@ def _centroids(unit: Array, n_anchors: int, seed: int) -> Array:
     means.train(single)
     found = means.centroids.astype(np.float64)
     found = unit_rows(found, np.zeros(found.shape[1]), np.ones(found.shape[1]))
-    # Fewer kinds of rows than anchors: the rest are copies, up to rounding.
-    _, first = np.unique(np.round(found, 5), axis=0, return_index=True)
-    first.sort()
-    return found[first][found[first].any(axis=1)]
+    found = found[found.any(axis=1)]
+    # Fewer kinds of rows than anchors: k-means makes the rest of small changes.
+    copies = np.triu(found @ found.T, 1) > 1 - _COPY
+    return found[~copies.any(axis=0)]
 
 
 def _weight(X: Any, plan: AnchorPlan) -> float:

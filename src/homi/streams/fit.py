@@ -32,6 +32,12 @@ class Progress(NamedTuple):
         """Speed of this stage."""
         return self.rows / max(self.seconds, 1e-9)
 
+    def __str__(self) -> str:
+        return (
+            f"{self.stage}: {self.rows:,} rows in {self.batches:,} batches, "
+            f"{self.rows_per_second:,.0f} rows per second"
+        )
+
 
 def fit_stream(
     source: Any,
@@ -74,7 +80,7 @@ def fit_stream(
     every : float, default=30.0
         Seconds between two writes of the checkpoint; 0 for one after each batch.
     progress : callable, default=None
-        Called with a :class:`Progress` after each batch.
+        Called with a :class:`Progress` after each batch; ``print`` will do.
 
     Returns
     -------
@@ -133,8 +139,6 @@ class _Run:
         X, y = first
         # On the first batch: columns, labels, and what says that it is the same one.
         X, _ = model._check_named(X, y, classes, first=True)
-        if source.label_names is not None:
-            model.label_names_ = np.array(source.label_names, dtype=object)
         self._first, self._fingerprint = X, _fingerprint(model, *first)
         self._state = self._begun()
         self._saved = time.monotonic()
@@ -183,6 +187,8 @@ class _Run:
                 self._done(state.total.moments.n - before)
             state.stage = "done"
             self._save()
+        if self._source.label_names is not None:
+            model.label_names_ = np.array(self._source.label_names, dtype=object)
 
     def _stage(self) -> Iterator[Batch]:
         """The batches that are left of this stage; an error is kept in no state."""

@@ -39,7 +39,7 @@ class Given:
 
 
 class Arrays:
-    """Rows of X and Y: arrays, memory maps or CSR matrices."""
+    """Rows of X and Y: arrays, memory maps, sparse matrices or data frames."""
 
     label_names = None
 
@@ -55,7 +55,7 @@ class Arrays:
     def batches(self, start: int = 0) -> Iterator[Batch]:
         for first in range(start * self._size, self._X.shape[0], self._size):
             rows = slice(first, first + self._size)
-            yield _copied(self._X[rows]), _copied(self._Y[rows])
+            yield _taken(self._X, rows), _taken(self._Y, rows)
 
 
 def open_source(source: Any, labels: Any, batch_size: int) -> Source:
@@ -114,11 +114,11 @@ def _opened(A: Any) -> Any:
         if Path(A).suffix != ".npy":
             raise ValueError(f"{A}: a pair of files must be two .npy files, X and Y.")
         return np.load(A, mmap_mode="r", allow_pickle=False)
-    if sparse.issparse(A):
-        return sparse.csr_array(A)
-    return A.iloc if hasattr(A, "iloc") else A
+    return sparse.csr_array(A) if sparse.issparse(A) else A
 
 
-def _copied(rows: Any) -> Any:
-    """A batch of its own, in memory: a view would keep the pages of a map alive."""
-    return np.array(rows) if isinstance(rows, np.memmap) else rows
+def _taken(A: Any, rows: slice) -> Any:
+    if hasattr(A, "iloc"):
+        return A.iloc[rows]
+    # In memory, on its own: a view would keep the pages of a map alive.
+    return np.array(A[rows]) if isinstance(A, np.memmap) else A[rows]

@@ -1,0 +1,53 @@
+"""Fits in processes of their own, that tests kill or measure."""
+
+import multiprocessing
+import resource
+import time
+
+import numpy as np
+
+from homi import HOMI, fit_stream
+
+# Forked from a server that has imported everything: a kill costs no new import, and
+# no thread pool of the tests is inherited.
+CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload(["homi"])
+
+
+def slow_batches(told):
+    for i in range(30):
+        rng = np.random.default_rng(i)
+        X = rng.normal(size=(200, 30))
+        told.send(i)
+        time.sleep(0.005)
+        yield X, (X[:, :9] + rng.normal(size=(200, 9)) > 1).astype(int)
+
+
+def fit(checkpoint, target, told):
+    model = fit_stream(
+        lambda: slow_batches(told),
+        HOMI(graph="anchors", random_state=0),
+        checkpoint=checkpoint,
+        every=0,
+    )
+    np.save(target, model.coef_)
+
+
+def many_batches(count):
+    for i in range(count):
+        X = np.random.default_rng(i).normal(size=(1000, 20))
+        yield X, (X[:, :5] > 0).astype(np.int8)
+
+
+def peak(count, told):
+    fit_stream(lambda: many_batches(count), HOMI(graph="anchors", random_state=0))
+    told.send(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+
+
+def start(target, *args):
+    """A process, and the end of the pipe that it talks into."""
+    ours, theirs = CONTEXT.Pipe(duplex=False)
+    process = CONTEXT.Process(target=target, args=(*args, theirs))
+    process.start()
+    theirs.close()
+    return process, ours
