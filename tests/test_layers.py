@@ -13,7 +13,7 @@ SOURCE = Path(homi.__file__).parent
 LAYERS = [
     {"linalg", "threads", "pairs"},
     {"moments", "graph", "metrics", "datasets", "proximal", "label_graph"},
-    {"solver", "matrix_free", "margins", "explorer"},
+    {"solver", "matrix_free", "margins", "explorer", "distributed"},
     {"estimators"},
     {"thresholds", "streams"},
     {"io"},

@@ -119,7 +119,7 @@ def test_a_cluster_gives_the_same_bytes_though_a_worker_dies(whole, tmp_path):
         threads_per_worker=1,
         processes=True,
         host="127.0.0.1",
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",
         silence_logs=50,
     ) as cluster:
         victim = next(iter(cluster.workers.values())).pid

@@ -112,10 +112,7 @@ class Moments:
                 f"these are moments of {n} rows, got {X.shape[0]} rows of X and "
                 f"L of shape {L.shape}; pass the rows they were made from."
             )
-        X = _rows(X)
-        mean = _rough_means(X)
-        H = (_sparse_quadratic if _is_thin(X) else _dense_quadratic)(X, L, mean)
-        _make_symmetric(H)
+        H = quadratic(X, L)
         return replace(self, H=H if scale is None else _scale(H, 1.0 / scale))
 
     def __add__(self, other: Moments) -> Moments:
@@ -209,6 +206,15 @@ def check_weights(weights: Any, n: int, name: str = "weights") -> Array:
     if not w.any():
         raise ValueError(f"{name} are all zero: at least one row must count.")
     return w
+
+
+def quadratic(X: Any, L: sparse.csr_array) -> Array:
+    """``XᵀLX`` of dense or sparse rows X and the Laplacian L of a graph of them."""
+    X = _rows(X)
+    mean = _rough_means(X)
+    H = (_sparse_quadratic if _is_thin(X) else _dense_quadratic)(X, L, mean)
+    _make_symmetric(H)
+    return H
 
 
 def column_units(X: Any) -> tuple[Array, Array]:

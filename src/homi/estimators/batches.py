@@ -27,13 +27,15 @@ def all_or_nothing(estimator: Any) -> Iterator[None]:
 
 
 @contextmanager
-def naming(batch: int, rows_before: int, X: Any, y: Any) -> Iterator[None]:
+def naming(
+    batch: int, rows_before: int, X: Any, y: Any, *, kind: str = "batch"
+) -> Iterator[None]:
     """Errors of a batch's values begin with its number and, if one is to blame, row."""
     try:
         yield
     except (ValueError, TypeError) as error:
         row = _first_bad_row(X, y)
-        where = f"batch {batch}"
+        where = f"{kind} {batch}"
         if row is not None:
             where += f", row {row + 1} of it (row {rows_before + row + 1:,} of all)"
         raise type(error)(f"{where}: {error}") from error

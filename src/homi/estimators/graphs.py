@@ -42,11 +42,15 @@ class Sums(NamedTuple):
 
     def units(self, standardize: bool) -> tuple[Moments, Array, Array]:
         """Moments with their graph in the solver's units, and these units."""
-        moments = self.total.with_graph(self.plan)
-        m = len(moments.x_mean)
-        if not standardize:
-            return moments, np.zeros(m), np.ones(m)
-        return moments.standardized(), moments.x_mean, moments.scale()
+        return in_units(self.total.with_graph(self.plan), standardize)
+
+
+def in_units(moments: Moments, standardize: bool) -> tuple[Moments, Array, Array]:
+    """Moments in the solver's units, and these units: their mean and scale."""
+    m = len(moments.x_mean)
+    if not standardize:
+        return moments, np.zeros(m), np.ones(m)
+    return moments.standardized(), moments.x_mean, moments.scale()
 
 
 def resolve(graph: str, X: Any) -> str:

@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 
 from homi.estimators._compat import Interval, StrOptions, fit_context
 from homi.estimators.base import LinearMultiLabelClassifier
+from homi.estimators.dask_rows import DaskRows, dask_view
 from homi.estimators.graphs import (
     GRAPHS,
     anchored,
@@ -25,6 +26,7 @@ from homi.estimators.graphs import (
     resolve,
 )
 from homi.estimators.kernel_map import KERNELS, KernelMap
+from homi.estimators.on_dask import OnDask
 from homi.estimators.partial import PartialFit
 from homi.estimators.solver_choice import chosen_solver, rows_view
 from homi.estimators.targets import Target
@@ -52,7 +54,7 @@ from homi.solver import (
 )
 
 
-class HOMI(PartialFit, CallbackSupportMixin, LinearMultiLabelClassifier):
+class HOMI(OnDask, PartialFit, CallbackSupportMixin, LinearMultiLabelClassifier):
     r"""Multi-label classifier that learns how labels depend on each other.
 
     A linear model of the labels from the features, (W, z), and one of the labels
@@ -280,7 +282,8 @@ class HOMI(PartialFit, CallbackSupportMixin, LinearMultiLabelClassifier):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
+            Rows. A dask array or data frame, also one of sparse blocks, is learnt from
+            where its blocks are; then y must be one, too.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
             Labels: 0/1 or boolean, one column each, or 1-D classes. The column names
             of a data frame are kept as ``label_names_``. NaN or None is a label that is
@@ -305,7 +308,9 @@ class HOMI(PartialFit, CallbackSupportMixin, LinearMultiLabelClassifier):
         sweeps = self._init_callback_context(max_subtasks=self.max_iter)
         sweeps.call_on_fit_task_begin(estimator=self, X=X, y=y)
         weighted = weights is not None or label_weight is not None
-        self.solver_ = chosen_solver(self, X, target.indicator, weighted=weighted)
+        self.solver_ = "direct"
+        if not isinstance(X, DaskRows):
+            self.solver_ = chosen_solver(self, X, target.indicator, weighted=weighted)
         self.__dict__.pop("filled_labels_", None)
         make_hooks = partial(_SweepHooks, self, sweeps, X, y)
         if self.solver_ == "iterative":
@@ -342,7 +347,9 @@ class HOMI(PartialFit, CallbackSupportMixin, LinearMultiLabelClassifier):
     def _fit_moments(
         self, X: Any, target: Target, weights: Any, label_weight: Any, make_hooks: Any
     ) -> None:
-        rows, Y, row_weights = counted(X, target.indicator, weights)
+        rows, Y, row_weights = X, target.indicator, weights
+        if not isinstance(X, DaskRows):
+            rows, Y, row_weights = counted(X, Y, weights)
         view = self._view(rows, Y, row_weights)
         if self.missing_labels == "ignore":
             view, Y = self._fill(view, X, target, weights)
@@ -379,6 +386,8 @@ class HOMI(PartialFit, CallbackSupportMixin, LinearMultiLabelClassifier):
     def _view(self, X: Any, Y: Any, weights: Any) -> View:
         """The features and the graph that the parameters ask for."""
         self._sums, self._n_batches = None, 1
+        if isinstance(X, DaskRows):
+            return dask_view(self, X, weights)
         self.graph_ = resolve(self.graph, X) if self.gamma > 0 else "none"
         check_graph_takes(self.graph_, weights)
         if self.graph_ == "anchors" and self.kernel is None:

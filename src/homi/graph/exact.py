@@ -76,14 +76,20 @@ def _nearest_dense(
 ) -> Neighbours:
     unit = _unit_rows((X - mean) / scale)
     single = unit.astype(np.float32)
-    found = _search(single, lambda columns: single[columns].T, n_neighbors + 1)
+    n, k = len(unit), n_neighbors + 1
+    found = search(single, lambda columns: single[columns].T, n, k).indices()
     indices = without_self(found)
-    correlations = np.empty(indices.shape)
-    step = max(1, _BLOCK_ENTRIES // (indices.shape[1] * unit.shape[1]))
+    return Neighbours(indices, correlations(unit, unit, indices))
+
+
+def correlations(unit: Array, other: Array, indices: NDArray[np.int64]) -> Array:
+    """Products of each unit row with the other unit rows named beside it."""
+    out = np.empty(indices.shape)
+    step = max(1, _BLOCK_ENTRIES // max(1, indices.shape[1] * unit.shape[1]))
     for rows in _blocks(len(unit), step):
-        others = unit.take(indices[rows], axis=0)
-        correlations[rows] = (others @ unit[rows, :, None])[..., 0]
-    return Neighbours(indices, correlations)
+        others = other.take(indices[rows], axis=0)
+        out[rows] = (others @ unit[rows, :, None])[..., 0]
+    return out
 
 
 def _unit_rows(X: Array) -> Array:
@@ -106,17 +112,17 @@ def _inverse_spread(spread: Array, length: Array) -> Array:
 
 
 def _nearest_sparse(X: Any, n_neighbors: int, mean: Array, scale: Array) -> Neighbours:
-    rows = _CentredRows.of(X, mean, scale)
-    k = n_neighbors + 1
-    if rows.q.nnz <= _THIN * rows.q.shape[0] * rows.q.shape[1]:
+    rows = CentredRows.of(X, mean, scale)
+    n, k = X.shape[0], n_neighbors + 1
+    if rows.q.nnz <= _THIN * n * rows.q.shape[1]:
         found = _search_thin(rows, k)
     else:
-        found = _search(rows.queries(), rows.against, k)
+        found = search(rows.queries(), rows.against, n, k).indices()
     indices = without_self(found)
     return Neighbours(indices, rows.correlations(indices))
 
 
-class _CentredRows(NamedTuple):
+class CentredRows(NamedTuple):
     """Sparse rows q_i and what centring would do to them.
 
     The standardised, row-centred, unit-length row i is
@@ -130,7 +136,7 @@ class _CentredRows(NamedTuple):
     inverse: Array
 
     @classmethod
-    def of(cls, X: Any, mean: Array, scale: Array) -> _CentredRows:
+    def of(cls, X: Any, mean: Array, scale: Array) -> CentredRows:
         q = sparse.csr_array(X, dtype=np.float64, copy=True)
         q.sum_duplicates()
         q.data /= scale[q.indices]
@@ -172,20 +178,21 @@ class _CentredRows(NamedTuple):
         return np.vstack([block.T, block @ self.shift]).astype(np.float32)
 
     def correlations(self, indices: NDArray[np.int64]) -> Array:
-        """Correlation of each row with the rows named beside it."""
-        m, along_shift = self.q.shape[1], self.q @ self.shift
+        """Correlation of each of the first rows with the rows named beside it."""
+        first, m = slice(len(indices)), self.q.shape[1]
+        q, along_shift = self.q[first], self.q @ self.shift
         constant = self.shift @ self.shift
         out = np.empty(indices.shape)
         for rank in range(indices.shape[1]):
             other = indices[:, rank]
-            product = (self.q * self.q[other]).sum(axis=1)
-            product += constant - along_shift - along_shift[other]
-            product -= m * self.row_mean * self.row_mean[other]
-            out[:, rank] = product * self.inverse * self.inverse[other]
+            product = (q * self.q[other]).sum(axis=1)
+            product += constant - along_shift[first] - along_shift[other]
+            product -= m * self.row_mean[first] * self.row_mean[other]
+            out[:, rank] = product * self.inverse[first] * self.inverse[other]
         return out
 
 
-def _search_thin(rows: _CentredRows, k: int) -> NDArray[np.int64]:
+def _search_thin(rows: CentredRows, k: int) -> NDArray[np.int64]:
     """The same for rows with few non-zeros: nothing is written out but the products.
 
     The products of the sparse rows are corrected for all that centring would do.
@@ -206,17 +213,17 @@ def _search_thin(rows: _CentredRows, k: int) -> NDArray[np.int64]:
     return best.indices()
 
 
-def _search(
-    queries: Any, against: Callable[[slice], NDArray[np.float32]], k: int
-) -> NDArray[np.int64]:
-    """The k best of all rows for each query, a block of them at a time."""
+def search(
+    queries: Any, against: Callable[[slice], NDArray[np.float32]], n_others: int, k: int
+) -> Best:
+    """The k best of all other rows for each query, a block of them at a time."""
     n = queries.shape[0]
     best = Best(n, k)
-    for columns in _blocks(n):
+    for columns in _blocks(n_others):
         block = against(columns)
         for part in _blocks(n):
             best.add(queries[part] @ block, part.start, columns.start)
-    return best.indices()
+    return best
 
 
 class Best:
@@ -230,6 +237,7 @@ class Best:
         self._heaps.val = faiss.swig_ptr(self._scores)
         self._heaps.ids = faiss.swig_ptr(self._indices)
         self._heaps.heapify()
+        self._is_ordered = False
 
     def add(self, scores: NDArray[np.float32], first_row: int, first_id: int) -> None:
         scores = np.ascontiguousarray(scores, dtype=np.float32)
@@ -237,9 +245,17 @@ class Best:
         self._heaps.addn(n_ids, faiss.swig_ptr(scores), first_id, first_row, n_rows)
 
     def indices(self) -> NDArray[np.int64]:
-        self._heaps.reorder()
+        """Best first; nothing can be added after."""
+        self._order()
         return self._indices
 
     def scores(self) -> NDArray[np.float32]:
-        self._heaps.reorder()
+        """Likewise."""
+        self._order()
         return self._scores
+
+    def _order(self) -> None:
+        # What is ordered is no heap any longer: a second time would undo it.
+        if not self._is_ordered:
+            self._heaps.reorder()
+        self._is_ordered = True

@@ -48,6 +48,31 @@ def neighbour_laplacian(
     correlated rows, all of them by default.
     """
     n, m = X.shape
+    if weights is not None and n > 1 and m > 2:
+        return _weighted_laplacian(X, n_neighbors, weights, mean=mean, scale=scale)
+    s = possible_neighbors(n, m, n_neighbors)
+    if s == 0:
+        return sparse.csr_array((n, n))
+    return laplacian(search(X, s, mean=mean, scale=scale))
+
+
+def _weighted_laplacian(
+    X: Any, n_neighbors: int, weights: Array, **units: Any
+) -> sparse.csr_array:
+    if n_neighbors >= (total := float(weights.sum())):
+        warnings.warn(
+            f"n_neighbors={n_neighbors} with rows of total weight {total:g}: each row "
+            "has all others for neighbours; a row that counts once has weight 1, so "
+            "scale the weights if they were meant as shares.",
+            UserWarning,
+            stacklevel=3,
+        )
+    found = nearest(X, how_many(weights, n_neighbors), **units)
+    return laplacian(weighted(found, weights, n_neighbors))
+
+
+def possible_neighbors(n: int, m: int, n_neighbors: int) -> int:
+    """How many of ``n_neighbors`` each of n rows of m features can have; 0 for none."""
     if n < 2:
         raise ValueError(
             f"a neighbour graph needs at least 2 rows, got n_samples = {n}; "
@@ -58,26 +83,15 @@ def neighbour_laplacian(
             f"rows of {m} feature(s) are all fully correlated or uncorrelated, which "
             "says nothing of neighbours: no graph is used.",
             UserWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
-        return sparse.csr_array((n, n))
-    if weights is not None:
-        if n_neighbors >= (total := float(weights.sum())):
-            warnings.warn(
-                f"n_neighbors={n_neighbors} with rows of total weight {total:g}: each "
-                "row has all others for neighbours; a row that counts once has weight "
-                "1, so scale the weights if they were meant as shares.",
-                UserWarning,
-                stacklevel=2,
-            )
-        found = nearest(X, how_many(weights, n_neighbors), mean=mean, scale=scale)
-        return laplacian(weighted(found, weights, n_neighbors))
+        return 0
     if n_neighbors >= n:
         warnings.warn(
             f"n_neighbors={n_neighbors} with {n} rows: "
             f"each row is tied to all {n - 1} others.",
             UserWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
-        n_neighbors = n - 1
-    return laplacian(search(X, n_neighbors, mean=mean, scale=scale))
+        return n - 1
+    return n_neighbors

@@ -10,6 +10,9 @@ from scipy import sparse
 #: Most rows of a sample, fewest, and bytes of it as dense float64.
 _MOST, _FEWEST, _BYTES = 10_000, 1_000, 2**28
 
+#: Rows whose random numbers are drawn at a time.
+_AT_A_TIME = 2**20
+
 
 class Reservoir:
     """Up to ``size`` rows, each row so far as likely among them as any other.
@@ -76,3 +79,18 @@ def sample_rows(X: Any, seed: int) -> Any:
         return X
     reservoir.add(X)
     return reservoir.rows
+
+
+def drawn(n_rows: int, n_features: int, seed: int) -> Any:
+    """Numbers of the rows that a stream of so many would keep, in their order.
+
+    The rows themselves are not needed, so that each can be taken from where it is.
+    """
+    reservoir = Reservoir(n_features, seed)
+    kept = np.arange(min(n_rows, reservoir.size))
+    for start in range(len(kept), n_rows, _AT_A_TIME):
+        reservoir.n_seen = start
+        slots = reservoir._slots(min(_AT_A_TIME, n_rows - start))
+        rows = np.flatnonzero(slots >= 0)
+        kept[slots[rows]] = start + rows
+    return kept

@@ -1,0 +1,22 @@
+"""Dask collections -> moments, where the data is; only moments are moved."""
+
+from homi.distributed.blocks import Block, Blocks, columns_like, row_blocks
+from homi.distributed.exact import neighbour_product
+from homi.distributed.predict import lazily
+from homi.distributed.sample import taken
+from homi.distributed.sums import summed
+from homi.distributed.tasks import computed, fused, tree_sum
+
+__all__ = [
+    "Block",
+    "Blocks",
+    "columns_like",
+    "computed",
+    "fused",
+    "lazily",
+    "neighbour_product",
+    "row_blocks",
+    "summed",
+    "taken",
+    "tree_sum",
+]

@@ -1,0 +1,192 @@
+"""Dask collections of rows and labels -> blocks of rows, aligned and numbered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import dask
+import numpy as np
+from dask.delayed import Delayed, delayed
+from scipy import sparse
+
+from homi.distributed.tasks import fused
+
+
+class Block(NamedTuple):
+    """Rows ``start`` to ``stop`` of all, not yet computed; the first block is 1."""
+
+    number: int
+    start: int
+    stop: int
+    X: Delayed
+    y: Delayed
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """All rows, in blocks of at least one row each.
+
+    ``shape`` is that of X. ``X_like`` and ``y_like`` have the names, types and widths
+    of X and y, and no rows.
+    """
+
+    blocks: list[Block]
+    shape: tuple[int, int]
+    X_like: Any
+    y_like: Any
+
+    def classes(self) -> Any:
+        """All different values of y, in order."""
+        found = dask.compute(*fused([delayed(_unique)(b.y) for b in self.blocks]))
+        return np.unique(np.concatenate(found))
+
+
+def row_blocks(X: Any, y: Any) -> Blocks:
+    """Blocks of dask arrays or data frames X and y, cut where X is cut.
+
+    Unknown lengths of blocks are computed. Several blocks side by side are joined,
+    and y is cut anew where it is cut otherwise than X.
+    """
+    check_rows(X, "X")
+    parts_X, parts_y = _parts(X), _parts(y)
+    n_X, n_y = _lengths([(X, parts_X), (y, parts_y)])
+    if sum(n_X) != sum(n_y):
+        raise ValueError(
+            f"X has {sum(n_X)} rows in its blocks and y has {sum(n_y)}; they must have "
+            "one row per sample each."
+        )
+    if sum(n_X) == 0:
+        raise ValueError(
+            "Found array with 0 sample(s) in all blocks of X while a minimum of 1 is "
+            "required."
+        )
+    ends = np.cumsum([0, *n_X])
+    if n_X != n_y:
+        parts_y = _cut(parts_y, np.cumsum([0, *n_y]), ends)
+    blocks = [
+        Block(i + 1, int(ends[i]), int(ends[i + 1]), parts_X[i], parts_y[i])
+        for i in range(len(n_X))
+        if n_X[i]
+    ]
+    like = columns_like(X), columns_like(y)
+    return Blocks(blocks, (int(ends[-1]), like[0].shape[1]), *like)
+
+
+def checked(block: Block, check: Callable[[Any, int, int, int], Any]) -> Delayed:
+    """The rows of a block, checked where they are."""
+    return delayed(check)(block.X, block.number, block.start, block.stop)
+
+
+def is_frame(collection: Any) -> bool:
+    """Whether it is a data frame or a series of Dask."""
+    return not hasattr(collection, "chunks")
+
+
+def _parts(collection: Any) -> list[Delayed]:
+    """Delayed blocks of rows, each with all columns."""
+    if is_frame(collection):
+        return list(collection.to_delayed())
+    # As they are: Dask would put rows into the tasks of labels that are made of them,
+    # and make them twice. Tasks are joined later, by blocks.
+    parts = collection.to_delayed(optimize_graph=False)
+    if parts.ndim == 1:
+        return list(parts)
+    return [row[0] if len(row) == 1 else delayed(_beside)(list(row)) for row in parts]
+
+
+def _lengths(collections: Sequence[tuple[Any, list[Delayed]]]) -> list[list[int]]:
+    """Rows of every block: those that Dask does not know are counted, all at once."""
+    known = [_known(collection) for collection, _ in collections]
+    unknown = [
+        [] if counts is not None else fused([delayed(_n_rows)(x) for x in parts])
+        for counts, (_, parts) in zip(known, collections, strict=True)
+    ]
+    counted = dask.compute(*unknown)
+    return [
+        list(map(int, found if counts is None else counts))
+        for counts, found in zip(known, counted, strict=True)
+    ]
+
+
+def _known(collection: Any) -> Sequence[int] | None:
+    if is_frame(collection) or np.isnan(collection.chunks[0]).any():
+        return None
+    return collection.chunks[0]
+
+
+def _cut(parts: list[Delayed], ends: Any, wanted: Any) -> list[Delayed]:
+    """Blocks with other ends, of slices of those given."""
+    out = []
+    for start, stop in pairwise(wanted):
+        first = np.searchsorted(ends, start, side="right") - 1
+        last = np.searchsorted(ends, stop, side="left")
+        pieces = [
+            delayed(_slice)(
+                parts[i], max(start - ends[i], 0), min(stop, ends[i + 1]) - ends[i]
+            )
+            for i in range(first, last)
+            if ends[i] < ends[i + 1]
+        ]
+        out.append(pieces[0] if len(pieces) == 1 else delayed(stacked)(pieces))
+    return out
+
+
+def check_rows(collection: Any, name: str) -> None:
+    """Rows and columns, of a number of columns that is known."""
+    # A delayed object has every attribute that it is asked for; its type has not.
+    known = all(hasattr(type(collection), name) for name in ("to_delayed", "ndim"))
+    if not known or collection.ndim > 2:
+        raise TypeError(
+            f"expected {name} as a dask array or data frame, got {collection!r}."
+        )
+    if collection.ndim == 1:
+        raise ValueError(
+            f"Expected 2D array, got 1D array instead: {name} is {collection!r}; pass "
+            "one row per sample and one column per feature."
+        )
+
+
+def columns_like(collection: Any) -> Any:
+    """No rows, of the same columns, with their names and types."""
+    if is_frame(collection):
+        return collection._meta
+    columns = collection.shape[1:]
+    if np.isnan(columns).any():
+        raise ValueError(
+            f"Dask does not know the number of columns of {collection!r}; call its "
+            "compute_chunk_sizes(), or give the shape where it is made."
+        )
+    return np.empty((0, *columns), dtype=collection.dtype)
+
+
+def _unique(y: Any) -> Any:
+    return np.unique(np.asarray(y))
+
+
+def _n_rows(block: Any) -> int:
+    return int(block.shape[0])
+
+
+def _slice(block: Any, start: int, stop: int) -> Any:
+    block = sparse.csr_array(block) if sparse.issparse(block) else block
+    return block.iloc[start:stop] if hasattr(block, "iloc") else block[start:stop]
+
+
+def _beside(parts: list[Any]) -> Any:
+    if any(map(sparse.issparse, parts)):
+        return sparse.hstack(parts, format="csr")
+    return np.hstack(parts)
+
+
+def stacked(parts: list[Any]) -> Any:
+    """Blocks of rows, one below the other: arrays, sparse ones or data frames."""
+    if any(map(sparse.issparse, parts)):
+        return sparse.vstack(parts, format="csr")
+    if hasattr(parts[0], "iloc"):
+        import pandas as pd
+
+        return pd.concat(parts)
+    return np.concatenate(parts)

@@ -1,0 +1,82 @@
+"""Dask tasks: one for each block of rows, and a tree of sums above them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from operator import add
+from typing import Any
+from uuid import uuid4
+
+import dask
+from dask.core import convert_legacy_graph
+from dask.delayed import Delayed, delayed
+from dask.highlevelgraph import HighLevelGraph
+
+#: Results that are added up in one task.
+_ARITY = 8
+
+
+def computed(value: Delayed) -> Any:
+    """The value, by the scheduler that Dask is set to: threads here, or a cluster."""
+    return dask.compute(value)[0]
+
+
+def tree_sum(parts: Sequence[Delayed]) -> Delayed:
+    """The sum of parts, always in the same order: who computes it changes no bit."""
+    parts = list(parts)
+    while len(parts) > 1:
+        parts = [
+            delayed(_sum)(parts[i : i + _ARITY]) for i in range(0, len(parts), _ARITY)
+        ]
+    return parts[0]
+
+
+def _sum(parts: list[Any]) -> Any:
+    return reduce(add, parts)
+
+
+def fused(parts: Sequence[Delayed]) -> list[Delayed]:
+    """The same values, each by one task with all that it alone needs inside.
+
+    Rows that are made in a task never leave it. As tasks of their own, the X and the Y
+    of a block could be made by different workers, and one of them would be moved.
+    What several parts need, such as a file that was read whole, stays a task, and so
+    does what the cluster holds already.
+    """
+    keys = [part.key for part in parts]
+    merged = HighLevelGraph.merge(*(part.__dask_graph__() for part in parts))
+    graph = convert_legacy_graph(merged.to_dict())
+    owners = _owners(graph, keys)
+    inside: dict[int, list[Any]] = {i: [] for i in range(len(keys))}
+    tasks = {}
+    for key, owner in owners.items():
+        if owner is None:
+            tasks[key] = graph[key]
+        else:
+            inside[owner].append(graph[key])
+    for i, key in enumerate(keys):
+        tasks[key] = graph[key].fuse(*inside[i], key=key)
+    layer = f"homi-blocks-{uuid4().hex}"
+    whole = HighLevelGraph.from_collections(layer, tasks, dependencies=())
+    return [Delayed(key, whole, layer=layer) for key in keys]
+
+
+def _owners(graph: dict[Any, Any], keys: Sequence[Any]) -> dict[Any, int | None]:
+    """For every task, the only part that needs it; None for a task of its own."""
+    owners: dict[Any, int | None] = {}
+    for part, top in enumerate(keys):
+        left: list[tuple[Any, int | None]] = [(top, part)]
+        while left:
+            key, owner = left.pop()
+            if key not in graph:
+                continue
+            node = graph[key]
+            # What is no task is a result that the cluster holds.
+            if not hasattr(node, "fuse") or owners.get(key, owner) != owner:
+                owner = None
+            if key in owners and owners[key] == owner:
+                continue
+            owners[key] = owner
+            left += [(below, owner) for below in getattr(node, "dependencies", ())]
+    return owners
