@@ -25,7 +25,9 @@ def test_the_page_can_be_followed(tmp_path, monkeypatch):
             result = CliRunner().invoke(app, arguments)
             assert result.exit_code == 0, (line, result.output)
             commands.add(arguments[0])
-    assert commands == {"fit", "predict", "evaluate", "cv", "export", "doctor"}
+    assert commands == {
+        *("fit", "predict", "evaluate", "explain", "cv", "export", "doctor")
+    }
     written = {path.name for path in tmp_path.iterdir()}
     assert {
         "model.homi",

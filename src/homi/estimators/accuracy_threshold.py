@@ -25,7 +25,10 @@ def most_accurate_threshold(scores: Callable[[Any], Array], X: Any, Y: Any) -> f
     highest = max(float(scores(X[rows]).max()) for rows in blocks)
     candidates = np.linspace(0.0, max(highest, 0.0), _CANDIDATES)
     sums = [accuracies(scores(X[rows]), Y[rows], candidates) for rows in blocks]
-    return float(candidates[np.argmax(np.sum(sums, axis=0))])
+    accuracy = np.sum(sums, axis=0)
+    # Sums of thirds and sevenths that are equal differ by rounding.
+    equals = accuracy >= accuracy.max() - 1e-9
+    return float(candidates[np.argmax(equals)])
 
 
 def accuracies(scores: Array, Y: Any, candidates: Array) -> Array:
