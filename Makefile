@@ -23,6 +23,6 @@ speed: .venv/installed ; $(BIN)/python benchmarks/speed.py
 methods: .venv/installed ; $(BIN)/python benchmarks/methods.py
 loading: .venv/installed ; $(BIN)/python benchmarks/loading.py
 metrics: .venv/installed ; $(BIN)/python benchmarks/metrics.py
-scale: .venv/installed ; $(BIN)/python benchmarks/scale.py
+scale: .venv/installed ; $(BIN)/python benchmarks/scale.py && $(BIN)/python benchmarks/scale_sparse.py --output docs/scale_sparse.md && $(BIN)/python benchmarks/scale_dask.py && $(BIN)/python benchmarks/scale_model.py
 format: .venv/installed ; $(BIN)/ruff check --fix . && $(BIN)/ruff format .
 clean: ; rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -221,10 +221,10 @@ def test_the_file_appears_whole_or_not_at_all(rows, tmp_path, monkeypatch):
     assert model.explain(path, *rows) == path
     assert path.read_bytes() == first
 
-    def broken(self, target):
+    def broken(unfinished, target):
         raise OSError("the disk is full")
 
-    monkeypatch.setattr("pathlib.Path.replace", broken)
+    monkeypatch.setattr("os.replace", broken)
     with pytest.raises(OSError, match="disk is full"):
         model.explain(path, title="another")
     assert path.read_bytes() == first

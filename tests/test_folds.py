@@ -4,7 +4,6 @@ import copy
 import json
 import os
 import pickle
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -377,7 +376,7 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch):
     def fail(*args, **kwargs):
         raise OSError("disk full")
 
-    for owner, name in ((os, "fsync"), (Path, "replace")):
+    for owner, name in ((os, "fsync"), (os, "replace")):
         with monkeypatch.context() as patch:
             patch.setattr(owner, name, fail)
             with pytest.raises(OSError, match="disk full"):

@@ -19,6 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from homi.datasets import Dataset, load
 from homi.estimators import HOMI
 from homi.metrics import METRICS, PAPER_METRICS, evaluate
+from homi.whole_file import whole_file
 
 #: Called before each fit with the method, the fold and the number of all fits.
 Progress = Callable[[str, int, int], None]
@@ -109,6 +110,5 @@ def write_table(demo: Demo, path: Path) -> None:
     """The table as Markdown, written whole or not at all."""
     lines = ["| " + " | ".join(row) + " |" for row in demo.table()]
     lines.insert(1, "|" + " --- |" * len(demo.table()[0]))
-    unfinished = path.with_suffix(".part")
-    unfinished.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    unfinished.replace(path)
+    with whole_file(path) as unfinished:
+        unfinished.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -8,6 +8,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from homi.whole_file import whole_file
+
 
 def draw_correlation(B: NDArray[np.float64], names: list[str], path: Path) -> None:
     """Draw the label-to-label matrix B: red raises a label, green lowers it.
@@ -27,6 +29,5 @@ def draw_correlation(B: NDArray[np.float64], names: list[str], path: Path) -> No
     axes.set_ylabel("the score of this label …")
     axes.set_title("What HOMI learnt: the label correlation matrix B")
     figure.colorbar(image, ax=axes, shrink=0.8)
-    unfinished = path.with_suffix(".part.png")
-    figure.savefig(unfinished, dpi=120)
-    unfinished.replace(path)
+    with whole_file(path) as unfinished:
+        figure.savefig(unfinished, dpi=120, format="png")

@@ -14,7 +14,6 @@ import json
 import os
 import sys
 import time
-import uuid
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -27,6 +26,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from homi.datasets.dataset import Dataset
+from homi.whole_file import whole_file
 
 #: Part of every key: raise it when what is stored changes.
 FORMAT = 1
@@ -186,24 +186,18 @@ def _read(path: Path) -> Parsed | None:
 
 
 def _write(path: Path, parsed: Parsed) -> None:
-    """Write under a name of its own, then rename: no half of a file is ever seen.
-
-    A cache that cannot be written to costs time, not the data set.
-    """
-    temporary = path.with_name(f"{path.stem}-{uuid.uuid4().hex}.tmp")
+    """A cache that cannot be written to costs time, not the data set."""
     try:
         arrays = _packed(parsed)
         path.parent.mkdir(parents=True, exist_ok=True)
-        with open(temporary, "xb") as file:
+        with whole_file(path) as unfinished, open(unfinished, "xb") as file:
             np.savez(file, **arrays)
-        os.replace(temporary, path)
         # One reading of each file is enough: other code, or options, made the rest.
         for other in path.parent.glob(f"{path.stem.partition('-')[0]}-*.npz"):
             if other != path:
                 other.unlink(missing_ok=True)
     except OSError:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
+        pass
 
 
 def _packed(parsed: Parsed) -> dict[str, Any]:

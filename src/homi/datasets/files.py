@@ -7,12 +7,12 @@ import contextlib
 import gzip
 import io
 import lzma
-import os
-import uuid
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
+
+from homi.whole_file import whole_file
 
 #: Bytes of one line. A longer one is no table, and would be held in memory whole.
 MAX_LINE = 2**26
@@ -110,15 +110,11 @@ def _decoded(count: int, raw: bytes) -> str:
 @contextlib.contextmanager
 def writing(path: Path) -> Iterator[IO[bytes]]:
     """A file that has its name only once it is whole; packed as its suffix says."""
-    temporary = path.with_name(f".homi-{uuid.uuid4().hex}.tmp")
-    try:
-        with OPENERS[split_name(path)[2]](temporary, "xb") as file:
-            yield file
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise
+    with (
+        whole_file(path) as unfinished,
+        OPENERS[split_name(path)[2]](unfinished, "xb") as file,
+    ):
+        yield file
 
 
 class _Unpacked(io.RawIOBase):

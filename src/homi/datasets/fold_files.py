@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from homi.datasets.folds import Indices, Splitter, n_rows
+from homi.whole_file import whole_file
 
 _FORMAT, _VERSION = "homi folds", 1
 
@@ -98,18 +97,9 @@ def save_folds(folds: Iterable[Any], path: str | os.PathLike[str]) -> None:
             f"there is no directory {path.parent} to write {path.name} into; make it "
             "first."
         )
-    # A name of its own: two processes that write the same folds do not meet.
-    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        with unfinished.open("x", encoding="utf-8") as file:
-            json.dump(content, file, separators=(",", ":"))
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(path)
-    finally:
-        with suppress(FileNotFoundError):
-            unfinished.unlink()
+    text = json.dumps(content, separators=(",", ":"))
+    with whole_file(path) as unfinished:
+        unfinished.write_text(f"{text}\n", encoding="utf-8")
 
 
 def load_folds(path: str | os.PathLike[str], n_samples: int) -> list[Indices]:

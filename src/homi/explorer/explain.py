@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from homi.explorer.facts import Facts, facts
 from homi.explorer.page import html
+from homi.whole_file import whole_file
 
 
 def explain(
@@ -102,10 +102,6 @@ def write(facts: Facts, path: Path, title: str) -> Path:
         The file.
     """
     text = html(facts, title)
-    unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
-    try:
+    with whole_file(path) as unfinished:
         unfinished.write_text(text, encoding="utf-8")
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
     return path

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from homi.io.atomic import write_whole
 from homi.io.errors import ModelFileError
+from homi.whole_file import whole_file
 
 Tensors = dict[str, NDArray[Any]]
 
@@ -36,7 +36,8 @@ def write_container(path: Path, header: dict[str, Any], tensors: Tensors) -> Non
     # Tensors are written row by row, whatever their order in memory.
     rows = {name: np.ascontiguousarray(value) for name, value in tensors.items()}
     metadata = {"homi": text, "sha256": _digest(text, rows)}
-    write_whole(path, _safetensors().save(rows, metadata=metadata))
+    with whole_file(path) as unfinished:
+        unfinished.write_bytes(_safetensors().save(rows, metadata=metadata))
 
 
 def read_container(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Tensors]:

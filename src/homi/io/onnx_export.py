@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from homi.estimators.homi import HOMI
 from homi.estimators.homi_cv import HOMICV
-from homi.io.atomic import write_whole
 from homi.io.errors import ModelFileError
 from homi.thresholds import TunedThresholds
+from homi.whole_file import whole_file
 
 Input = Literal["double", "float"]
 
@@ -76,7 +76,8 @@ def export_onnx(
     data = built.SerializeToString()
     if len(data) > _MAX_BYTES:
         raise ModelFileError("the model is larger than 2 GiB, which ONNX cannot hold.")
-    write_whole(Path(path), data)
+    with whole_file(Path(path)) as unfinished:
+        unfinished.write_bytes(data)
     return outputs
 
 

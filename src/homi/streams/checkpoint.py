@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
-import uuid
 import zipfile
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -19,6 +17,7 @@ from homi.graph import AnchorPlan, TiedMoments
 from homi.graph.anchors import Ties
 from homi.graph.reservoir import Reservoir
 from homi.moments import Moments
+from homi.whole_file import leftovers, whole_file
 
 #: What a checkpoint must be made by: written into each, and compared.
 _FORMAT = 1
@@ -44,17 +43,8 @@ def save(path: Path, state: State, fingerprint: dict[str, Any]) -> None:
     """Write under another name, then rename: a kill leaves the old file or the new."""
     arrays = _arrays(state)
     arrays["fingerprint"] = np.array(json.dumps({"format": _FORMAT, **fingerprint}))
-    temporary = path.with_name(f".{path.name}-{uuid.uuid4().hex}.tmp")
-    try:
-        with open(temporary, "xb") as file:
-            np.savez(file, allow_pickle=False, **arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise
+    with whole_file(path) as unfinished, open(unfinished, "xb") as file:
+        np.savez(file, allow_pickle=False, **arrays)
 
 
 def load(path: Path, fingerprint: dict[str, Any]) -> State:
@@ -84,7 +74,7 @@ def load(path: Path, fingerprint: dict[str, Any]) -> State:
 
 def clean(path: Path) -> None:
     """Remove what kills left of unfinished writes."""
-    for left in path.parent.glob(f".{path.name}-*.tmp"):
+    for left in leftovers(path):
         with contextlib.suppress(OSError):
             left.unlink()
 
