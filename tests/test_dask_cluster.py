@@ -9,11 +9,12 @@ from pathlib import Path
 
 import dask
 import dask.array as da
+import joblib
 import numpy as np
 import pytest
 
 from conftest import random_rows
-from homi import HOMI
+from homi import HOMI, HOMICV
 from test_dask import assert_same_model
 
 distributed = pytest.importorskip("distributed", reason="pip install homi[dask]")
@@ -191,3 +192,29 @@ def test_bytes_moved_do_not_depend_on_rows(client):
     # Sums of blocks are moved as well. The rows of a block have up to 1.6 MB.
     assert moments / 16 < min(per_block)
     assert max(per_block) < 1.2 * moments
+
+
+def where(Y, scores):
+    """A goal that also says which process it was asked in."""
+    Path(os.environ["HOMI_TEST_PROCESSES"], str(os.getpid())).touch()
+    return -float(np.mean((Y - scores) ** 2))
+
+
+def set_environment(directory):
+    os.environ["HOMI_TEST_PROCESSES"] = directory
+
+
+def test_candidates_are_tried_on_the_workers(client, tmp_path, monkeypatch):
+    X, Y = random_rows(n=200)
+    options = {"lams": [0.1, 1.0], "widths": [1.0], "random_state": 0}
+    expected = HOMICV("neg_mean_squared_error", **options).fit(X, Y)
+    monkeypatch.setenv("HOMI_TEST_PROCESSES", str(tmp_path))
+    client.run(set_environment, str(tmp_path))
+    with joblib.parallel_config("dask"):
+        found = HOMICV(where, n_jobs=-1, **options).fit(X, Y)
+    assert found.best_params_ == expected.best_params_
+    np.testing.assert_allclose(
+        found.cv_results_["score"], expected.cv_results_["score"]
+    )
+    asked = {int(file.name) for file in tmp_path.iterdir()}
+    assert asked & set(client.run(os.getpid).values())
