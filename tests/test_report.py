@@ -452,7 +452,7 @@ def test_an_interrupted_file_keeps_its_earlier_bytes(tmp_path, monkeypatch):
     def fail(*_):
         raise OSError("disk full")
 
-    monkeypatch.setattr("homi.datasets.files.os.replace", fail)
+    monkeypatch.setattr("os.replace", fail)
     with pytest.raises(OSError, match="disk full"):
         write(page(listing("tab", "2")), tmp_path)
     assert written(tmp_path) == before
