@@ -15,7 +15,7 @@ import numpy as np
 import scipy.linalg
 from scipy import sparse
 
-from homi.linalg import Array, Pencil
+from homi.linalg import Array
 from homi.solver.label_weights import features_of, graph_of, shares
 from homi.solver.nouns import Problem
 
@@ -31,7 +31,6 @@ def leave_one_out(
     *,
     mean: Array | None = None,
     scale: Array | None = None,
-    pencil: Pencil | None = None,
     weights: Array | None = None,
 ) -> Array:
     """``XW + 1zᵀ``, each row by the (W, z) of all other rows.
@@ -47,9 +46,6 @@ def leave_one_out(
         be the identity where labels have weights.
     mean, scale : ndarray of shape (n_features,), or None
         Units of the moments; None for rows as they are.
-    pencil : Pencil or None
-        The problem's ``joint_pencil``, if it is at hand: with another γ only its
-        eigenvalues change.
     weights : ndarray of shape (n_samples,), or None
         Those of the moments. A row is left out with all its weight.
 
@@ -62,7 +58,7 @@ def leave_one_out(
     if problem.label_weight is not None:
         return _of_weighted_labels(problem, X, Y, mean, scale, weights)
     theta, Q = scipy.linalg.eigh(B @ B.T, check_finite=False)
-    mu, V = problem.joint_pencil if pencil is None else pencil
+    mu, V = problem.joint_pencil
     D = 1.0 / (1.0 + np.outer(mu, np.maximum(theta, 0.0)))
     coefficients = D * (V.T @ problem.joint_C @ Q)
     weight_of_mean = 1.0 / (problem.moments.n + problem.bias_lam)
