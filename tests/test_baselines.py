@@ -155,6 +155,16 @@ def test_parts_may_be_left_out(part, name, there, rows):
         assert found == there if wanted else len(found) == 1
 
 
+@pytest.mark.parametrize(
+    ("options", "there"),
+    [({}, True), ({"graph": False}, False), ({"graph": False, "weights": True}, True)],
+)
+def test_weights_come_with_all_other_parts(options, there, rows):
+    X, Y = rows
+    model = BestHOMI(**options, thresholds=False, random_state=0).fit(X[:40], Y[:40])
+    assert any(model.model_.cv_results_["weighted"]) == there
+
+
 @pytest.mark.parametrize("baseline", BASELINES.values(), ids=list(BASELINES))
 def test_labels_may_be_sparse(rows, baseline):
     X, Y = rows
