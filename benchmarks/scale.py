@@ -154,9 +154,9 @@ def anchors_page(found: list[Row]) -> list[str]:
         "The paper's four metrics with the exact graph and with 64 anchors: means of "
         "five folds, λ and γ of each chosen by the ranking loss in three folds of the "
         "training rows. Both graphs see the same folds and the same values to choose "
-        f"from. Goal: no metric differs by more than {GAP}. (Chosen by a quarter of the "
-        "training rows instead, the two differed by 0.0062 in one-error on birds: by "
-        "the λ and γ that a few rows decide, not by the graph.)",
+        f"from. Goal: no metric differs by more than {GAP}. (Chosen by a quarter of "
+        "the training rows instead, the two differed by 0.0062 in one-error on birds: "
+        "by the λ and γ that a few rows decide, not by the graph.)",
         "",
         *table(shown),
         "",
