@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections import Counter
 from enum import StrEnum
 from pathlib import Path
@@ -93,6 +94,8 @@ def run(
         todo = missing(experiment, _at_hand(tasks, console), directory)
         console.print(f"{len(todo)} of {len(tasks)} tasks to run; results: {directory}")
         chosen = _engine(engine, scheduler, jobs)
+        # By default, kill would leave the processes to their tasks.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
             with progress(console, todo, directory, jobs) as (done, failed):
                 failures = run_tasks(
