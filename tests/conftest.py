@@ -7,6 +7,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
+from browser import launched, tab_of
 from homi.datasets import load
 from homi.datasets.load import at_hand
 from homi.graph import neighbour_laplacian
@@ -87,3 +88,17 @@ def data():
         return load(name)
 
     return get
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """A real browser, for the tests of one module."""
+    with launched() as browser:
+        yield browser
+
+
+@pytest.fixture
+def tab(chromium):
+    """A fresh tab; the test fails if its page complains or asks the network."""
+    with tab_of(chromium) as tab:
+        yield tab
