@@ -18,7 +18,7 @@ types: .venv/installed ; $(BIN)/mypy
 unit: .venv/installed ; OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup
 slow: .venv/installed ; $(BIN)/python -m pytest -m slow
 # Debian and its kin; browser tests skip where there is no Chromium. Playwright fetches none of its own.
-browser: .venv/installed ; apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium && $(BIN)/python -m pytest tests/test_report_browser.py tests/test_explorer_browser.py
+browser: .venv/installed ; apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium && $(BIN)/python -m pytest tests/test_*_browser.py
 speed: .venv/installed ; $(BIN)/python benchmarks/speed.py
 methods: .venv/installed ; $(BIN)/python benchmarks/methods.py
 loading: .venv/installed ; $(BIN)/python benchmarks/loading.py
