@@ -39,7 +39,12 @@ def launched():
     # Chromium refuses to run as root inside its sandbox.
     flags = [*FLAGS, "--no-sandbox"] if os.geteuid() == 0 else FLAGS
     with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=flags)
+        browser = playwright.chromium.launch(
+            executable_path=path,
+            args=flags,
+            # Scrollbars take room from a page, and people have them.
+            ignore_default_args=["--hide-scrollbars"],
+        )
         try:
             yield browser
         finally:

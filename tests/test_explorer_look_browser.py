@@ -162,7 +162,7 @@ def test_a_finger_chooses_a_label(chromium, page_of_six):
         six = Opened(tab, page_of_six).open(390)
         x, y = six.at("#graph-canvas", *six.disc(4))
         # Fingers are not exact.
-        six.page.touchscreen.tap(x + 12, y + 12)
+        six.page.touchscreen.tap(x + 16, y + 16)
         assert six.chosen() == 4
         assert tab.overflow() <= 0
 
