@@ -110,17 +110,10 @@ const startLabels = () => {
   }
   const rows = names.map((_, i) => i);
   if (data) rows.sort((a, b) => count(b) - count(a));
-  const build = () =>
-    buildTable(byId("labels-table"), columns, rows, {
-      more: byId("labels-more"),
-      says: byId("labels-says"),
-      noun: data ? "labels, the most frequent first" : "labels",
-    });
-  build();
-  repaint.push(() => {
-    for (const mark of document.querySelectorAll("#labels-table .dot")) {
-      mark.style.background = groupColour(Number(mark.dataset.label));
-    }
+  buildTable(byId("labels-table"), columns, rows, {
+    more: byId("labels-more"),
+    says: byId("labels-says"),
+    noun: data ? "labels, the most frequent first" : "labels",
   });
 };
 
