@@ -200,9 +200,9 @@ def page_text(body: str, browser: str, repeats: int, loads: list[float]) -> str:
     return f"""# How fast the label explorer is
 
 Printed by `python benchmarks/explorer.py`: medians of {repeats} and, in brackets, the
-worst. Chromium {browser}, headless, without a graphics card, 1280 × 900 pixels, Python
-{platform.python_version()}; {os.cpu_count()} cores with a load of
-{loads[0]:.1f} before and {loads[1]:.1f} after, this measurement included.
+worst. Chromium {browser}, headless, without a graphics card,
+1280 × 900 pixels, Python {platform.python_version()}; {os.cpu_count()} cores, with
+a load of {loads[0]:.1f} before and {loads[1]:.1f} after, this measurement included.
 
 An action is a real one: the mouse is moved, pressed and released on a disc, a key is
 pressed on the slider or in the search. The clock starts with the browser's own time of
