@@ -37,7 +37,8 @@ def launched():
     if (path := command()) is None:
         pytest.skip("no Chromium; `make browser` installs it")
     # Chromium refuses to run as root inside its sandbox.
-    flags = [*FLAGS, "--no-sandbox"] if os.geteuid() == 0 else FLAGS
+    root = hasattr(os, "geteuid") and os.geteuid() == 0
+    flags = [*FLAGS, "--no-sandbox"] if root else FLAGS
     with api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=path,

@@ -157,6 +157,15 @@ def test_the_keyboard_reaches_everything_and_shows_where_it_is(six):
     assert six.one("button, input, select, canvas").evaluate_all(unnamed) == 0
 
 
+def test_on_paper_tables_are_whole(many):
+    many.open()
+    hidden = """all => all.map(e => e.scrollHeight - e.clientHeight)
+        .filter(pixels => pixels > 1).length"""
+    assert many.one(".scroll").evaluate_all(hidden) > 0
+    many.page.emulate_media(media="print")
+    assert many.one(".scroll").evaluate_all(hidden) == 0
+
+
 def test_a_finger_chooses_a_label(chromium, page_of_six):
     with tab_of(chromium, has_touch=True, is_mobile=True) as tab:
         six = Opened(tab, page_of_six).open(390)
