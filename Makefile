@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Data sets as ARFF files, if there are any beside the checkout; tests skip without.
 export HOMI_DATA ?= $(firstword $(wildcard data ../shared/data))
 
-.PHONY: demo test lint types unit slow browser speed methods loading metrics scale format clean
+.PHONY: demo test lint types unit slow browser speed methods loading metrics scale explorer format clean
 .DEFAULT_GOAL := demo
 
 .venv/installed: pyproject.toml constraints.txt
@@ -17,12 +17,13 @@ types: .venv/installed ; $(BIN)/mypy
 # Two processes of one thread each: BLAS threads would only be in each other's way.
 unit: .venv/installed ; OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup
 slow: .venv/installed ; $(BIN)/python -m pytest -m slow
-# Debian and its kin; the browser test skips where there is no Chromium.
-browser: .venv/installed ; apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium chromium-driver && $(BIN)/python -m pytest tests/test_report_browser.py tests/test_explorer_browser.py
+# Debian and its kin; browser tests skip where there is no Chromium. Playwright fetches none of its own.
+browser: .venv/installed ; apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium && $(BIN)/python -m pytest tests/test_*_browser.py
 speed: .venv/installed ; $(BIN)/python benchmarks/speed.py
 methods: .venv/installed ; $(BIN)/python benchmarks/methods.py
 loading: .venv/installed ; $(BIN)/python benchmarks/loading.py
 metrics: .venv/installed ; $(BIN)/python benchmarks/metrics.py
 scale: .venv/installed ; $(BIN)/python benchmarks/scale.py && $(BIN)/python benchmarks/scale_sparse.py --output docs/scale_sparse.md && $(BIN)/python benchmarks/scale_dask.py && $(BIN)/python benchmarks/scale_model.py
+explorer: .venv/installed ; $(BIN)/python benchmarks/explorer.py --output docs/explorer_speed.md
 format: .venv/installed ; $(BIN)/ruff check --fix . && $(BIN)/ruff format .
 clean: ; rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

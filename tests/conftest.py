@@ -7,6 +7,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
+from browser import launched, tab_of
+from explorer_pages import LABELS, MANY, Opened, written
 from homi.datasets import load
 from homi.datasets.load import at_hand
 from homi.graph import neighbour_laplacian
@@ -87,3 +89,39 @@ def data():
         return load(name)
 
     return get
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """A real browser, for the tests of one module."""
+    with launched() as browser:
+        yield browser
+
+
+@pytest.fixture
+def tab(chromium):
+    """A fresh tab; the test fails if its page complains or asks the network."""
+    with tab_of(chromium) as tab:
+        yield tab
+
+
+@pytest.fixture(scope="module")
+def page_of_six(tmp_path_factory):
+    return written(tmp_path_factory.mktemp("six"), 6, LABELS, lam=30.0)
+
+
+@pytest.fixture(scope="module")
+def page_of_many(tmp_path_factory):
+    return written(tmp_path_factory.mktemp("many"), 983, MANY, tol=0.01)
+
+
+@pytest.fixture
+def six(tab, page_of_six):
+    """The label explorer of six labels."""
+    return Opened(tab, page_of_six)
+
+
+@pytest.fixture
+def many(tab, page_of_many):
+    """The label explorer of 983 labels."""
+    return Opened(tab, page_of_many)

@@ -3,43 +3,21 @@
 Pictures of it are kept where ``HOMI_SHOTS`` says, for a person to look at.
 """
 
-import contextlib
 import io
-import json
 import os
-import shutil
 from pathlib import Path
 
 import pytest
 from matplotlib.figure import Figure
 
+from browser import tab_of
 from homi.benchmark import runner
 from homi.benchmark.experiment_file import read_experiment
 from homi.benchmark.tables import NOT_RUN, Entry, Table
 from homi.report import Listing, Page, Picture, Prose, Section, write
 from homi.report.paper import paper_page
 
-BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-
-WHY = "no browser to try; `make browser` installs chromium and selenium"
-webdriver = pytest.importorskip("selenium.webdriver", reason=WHY)
-Keys = pytest.importorskip("selenium.webdriver.common.keys", reason=WHY).Keys
-if not (BROWSER and DRIVER):
-    pytest.skip(WHY, allow_module_level=True)
-
-CSS = "css selector"
-
-FLAGS = [
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-dev-shm-usage",
-]
+pytestmark = pytest.mark.xdist_group("report")
 
 #: Data sets of the paper: enough columns to be wider than a phone.
 DATASETS = ["emotions", "birds", "yeast", "scene", "enron", "medical", "corel5k"]
@@ -108,128 +86,83 @@ def report():
     return Page("HOMI: the report", lead, (results, Section("Ranks", (plot(),)), *more))
 
 
-@contextlib.contextmanager
-def browser(profile, *, scripts=True):
-    options = webdriver.ChromeOptions()
-    options.binary_location = BROWSER
-    for flag in [*FLAGS, f"--user-data-dir={profile}"]:
-        options.add_argument(flag)
-    options.set_capability(
-        "goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"}
-    )
-    if not scripts:
-        blocked = {"profile.managed_default_content_settings.javascript": 2}
-        options.add_experimental_option("prefs", blocked)
-    driver = webdriver.Chrome(options, webdriver.ChromeService(DRIVER))
-    try:
-        yield driver
-    finally:
-        driver.quit()
-
-
 @pytest.fixture(scope="module")
 def index(tmp_path_factory):
     return write(report(), tmp_path_factory.mktemp("report"))
 
 
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SE_OFFLINE", "true")
-        with browser(tmp_path_factory.mktemp("profile")) as driver:
-            yield driver
-
-
 @pytest.fixture
-def shown(chromium, index):
+def shown(tab, index):
     """The page, freshly opened in a wide window."""
-    resize(chromium, 1280)
-    chromium.get(index.as_uri())
-    return chromium
+    return tab.open(index).page
 
 
-def resize(driver, width, scheme="light"):
-    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    feature = {"name": "prefers-color-scheme", "value": scheme}
-    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
-
-
-def find(driver, selector):
-    return driver.find_elements(CSS, selector)
-
-
-def names(driver, listing="table-hamming"):
+def names(page, listing="table-hamming"):
     """The first cell of each row that is shown, from top to bottom."""
-    cells = find(driver, f"#{listing} tbody tr > :first-child")
-    return [cell.text for cell in cells if cell.is_displayed()]
+    cells = page.locator(f"#{listing} tbody tr > :first-child").all()
+    return [cell.inner_text() for cell in cells if cell.is_visible()]
 
 
-def header(driver, column, listing="table-hamming"):
-    return find(driver, f"#{listing} thead th")[column]
+def header(page, column, listing="table-hamming"):
+    return page.locator(f"#{listing} thead th").nth(column)
 
 
-def type_filter(driver, text):
-    (box,) = find(driver, "#table-hamming .tools input")
-    box.clear()
-    box.send_keys(text)
-    return find(driver, "#table-hamming .tools output")[0].text
+def direction(page, column):
+    return header(page, column).get_attribute("aria-sort")
 
 
-def overflow(driver):
-    """Pixels by which the page is wider than its window."""
-    script = "const e = document.documentElement; return e.scrollWidth - e.clientWidth"
-    return driver.execute_script(script)
+def sort_by(page, column):
+    header(page, column).locator("button").click()
 
 
-def requests(driver):
-    """The addresses that the page asked for since the log was last read."""
-    messages = [
-        json.loads(e["message"])["message"] for e in driver.get_log("performance")
-    ]
-    sent = [m["params"] for m in messages if m["method"] == "Network.requestWillBeSent"]
-    return [params["request"]["url"] for params in sent]
+def type_filter(page, text):
+    box = page.locator("#table-hamming .tools input")
+    box.fill("")
+    box.press_sequentially(text)
+    return page.locator("#table-hamming .tools output").inner_text()
 
 
-def test_nothing_is_requested_and_nothing_complains(chromium, index):
-    chromium.get("about:blank")
-    requests(chromium), chromium.get_log("browser")
-    chromium.get(index.as_uri())
-    find(chromium, "thead button")[0].click()
-    asked = {url for url in requests(chromium) if not url.startswith("data:")}
-    assert asked == {index.as_uri()}
-    assert chromium.get_log("browser") == []
+def edge(locator, side):
+    return locator.evaluate("(e, side) => e.getBoundingClientRect()[side]", side)
+
+
+def background(locator):
+    return locator.evaluate("e => getComputedStyle(e).backgroundColor")
+
+
+def test_nothing_is_requested_and_nothing_complains(tab, index):
+    page = tab.open(index).page
+    page.locator("thead button").first.click()
+    assert set(tab.asked) == {index.as_uri()}
+    assert tab.complaints == []
 
 
 def test_numbers_sort_both_ways_and_back(shown):
-    cell = header(shown, 2)
-    (button,) = cell.find_elements(CSS, "button")
-    assert cell.get_attribute("aria-sort") == "none"
-    button.click()
-    assert cell.get_attribute("aria-sort") == "ascending"
+    assert direction(shown, 2) == "none"
+    sort_by(shown, 2)
+    assert direction(shown, 2) == "ascending"
     assert names(shown)[:-2] == ASCENDING
     assert set(names(shown)[-2:]) == LAST
-    button.click()
-    assert cell.get_attribute("aria-sort") == "descending"
+    sort_by(shown, 2)
+    assert direction(shown, 2) == "descending"
     assert names(shown)[:-2] == ASCENDING[::-1]
     assert set(names(shown)[-2:]) == LAST
-    button.click()
-    assert cell.get_attribute("aria-sort") == "none"
+    sort_by(shown, 2)
+    assert direction(shown, 2) == "none"
     assert names(shown) == list(SCORES)
 
 
 def test_words_sort_by_the_keyboard_and_one_column_at_a_time(shown):
-    header(shown, 1).find_element(CSS, "button").click()
-    button = header(shown, 0).find_element(CSS, "button")
-    button.send_keys(Keys.ENTER)
+    sort_by(shown, 1)
+    header(shown, 0).locator("button").press("Enter")
     assert names(shown) == sorted(SCORES, key=str.lower)
-    assert header(shown, 0).get_attribute("aria-sort") == "ascending"
-    assert header(shown, 1).get_attribute("aria-sort") == "none"
+    assert direction(shown, 0) == "ascending"
+    assert direction(shown, 1) == "none"
     assert names(shown, "table-sizes")[:3] == ["yeast", "scene", "birds"]
 
 
 def test_a_filter_keeps_rows_with_all_words(shown):
-    assert find(shown, "#table-hamming .tools output")[0].text == "11 rows"
+    assert shown.locator("#table-hamming .tools output").inner_text() == "11 rows"
     assert type_filter(shown, "† 0.") == "2 of 11 rows"
     assert names(shown) == ["MLSF†", "BILAS†"]
     assert type_filter(shown, "homi") == "1 of 11 rows"
@@ -237,148 +170,129 @@ def test_a_filter_keeps_rows_with_all_words(shown):
     assert type_filter(shown, "no such row") == "0 of 11 rows"
     assert names(shown) == []
     assert len(names(shown, "table-sizes")) == 5
-    type_filter(shown, Keys.SPACE)
+    type_filter(shown, " ")
     assert names(shown) == list(SCORES)
 
 
 def test_what_is_filtered_out_stays_out_when_sorted(shown):
     type_filter(shown, "●")
-    header(shown, 1).find_element(CSS, "button").click()
+    sort_by(shown, 1)
     assert names(shown) == ["BILAS†", "ECC", "BR"]
 
 
 def test_the_best_is_bold(shown):
-    weight = "return getComputedStyle(arguments[0]).fontWeight"
-    bold = find(shown, "#table-hamming td strong")
-    assert [cell.text for cell in bold] == [SCORES["HOMI"]] * len(DATASETS)
-    assert int(shown.execute_script(weight, bold[0])) >= 600
+    bold = shown.locator("#table-hamming td strong")
+    assert bold.all_inner_texts() == [SCORES["HOMI"]] * len(DATASETS)
+    assert int(bold.first.evaluate("e => getComputedStyle(e).fontWeight")) >= 600
 
 
 @pytest.mark.parametrize("width", [1280, 390, 320])
-def test_the_page_never_scrolls_sideways_but_a_wide_table_does(shown, width):
-    resize(shown, width)
-    shown.refresh()
-    assert overflow(shown) == 0
-    (box,) = find(shown, "#table-hamming .scroll")
-    shown.execute_script("arguments[0].scrollLeft = 200", box)
-    moved = shown.execute_script("return arguments[0].scrollLeft", box)
+def test_the_page_never_scrolls_sideways_but_a_wide_table_does(tab, index, width):
+    page = tab.open(index, width).page
+    assert tab.overflow() == 0
+    box = page.locator("#table-hamming .scroll")
+    moved = box.evaluate("e => { e.scrollLeft = 200; return e.scrollLeft }")
     assert moved == 200 or width == 1280
-    first = find(shown, "#table-hamming tbody th")[0]
-    assert abs(first.rect["x"] - box.rect["x"]) <= 2
+    first = page.locator("#table-hamming tbody th").first
+    assert abs(edge(first, "left") - edge(box, "left")) <= 2
 
 
-def test_on_a_phone_only_long_names_break_into_lines(shown):
-    resize(shown, 390)
-    shown.refresh()
-    short, *_ = find(shown, "#table-hamming tbody th")
-    *_, long = find(shown, "#table-sizes tbody th")
-    assert short.rect["height"] < 40 < long.rect["height"]
-    assert long.rect["width"] < 160
+def test_on_a_phone_only_long_names_break_into_lines(tab, index):
+    page = tab.open(index, 390).page
+    short = page.locator("#table-hamming tbody th").first.bounding_box()
+    long = page.locator("#table-sizes tbody th").last.bounding_box()
+    assert short["height"] < 40 < long["height"]
+    assert long["width"] < 160
 
 
 def test_the_contents_stay_in_sight_and_lead_to_their_sections(shown):
-    (link,) = find(shown, "nav a[href='#part-4']")
-    link.click()
-    (heading,) = find(shown, "#part-4")
-    top = "return arguments[0].getBoundingClientRect().top"
-    assert 0 <= shown.execute_script(top, heading) < 900
-    assert abs(shown.execute_script(top, find(shown, "nav")[0])) < 1
-    assert shown.current_url.endswith("#part-4")
+    shown.locator("nav a[href='#part-4']").click()
+    assert 0 <= edge(shown.locator("#part-4"), "top") < 900
+    assert abs(edge(shown.locator("nav"), "top")) < 1
+    assert shown.url.endswith("#part-4")
 
 
-def test_on_a_phone_the_contents_fold_and_do_not_cover_the_heading(shown):
-    resize(shown, 390)
-    shown.refresh()
-    (link,) = find(shown, "nav a[href='#part-2']")
-    assert not link.is_displayed()
-    find(shown, "nav summary")[0].click()
+def test_on_a_phone_the_contents_fold_and_do_not_cover_the_heading(tab, index):
+    page = tab.open(index, 390).page
+    link = page.locator("nav a[href='#part-2']")
+    assert not link.is_visible()
+    page.locator("nav summary").click()
     link.click()
-    assert not link.is_displayed()
-    bottom = "return arguments[0].getBoundingClientRect().bottom"
-    top = "return arguments[0].getBoundingClientRect().top"
-    bar = shown.execute_script(bottom, find(shown, "nav")[0])
-    assert 0 < bar <= shown.execute_script(top, find(shown, "#part-2")[0])
+    assert not link.is_visible()
+    assert (
+        0 < edge(page.locator("nav"), "bottom") <= edge(page.locator("#part-2"), "top")
+    )
 
 
 def test_the_keyboard_reaches_everything(shown):
+    active = (
+        "() => [document.activeElement.localName, document.activeElement.className]"
+    )
     seen = []
     for _ in range(40):
-        shown.switch_to.active_element.send_keys(Keys.TAB)
-        element = shown.switch_to.active_element
-        seen.append((element.tag_name, element.get_attribute("class")))
+        shown.keyboard.press("Tab")
+        seen.append(tuple(shown.evaluate(active)))
     assert seen[0] == ("a", "skip")
     assert {"summary", "input", "button"} <= {tag for tag, _ in seen}
     assert ("div", "scroll") in seen
 
 
-def test_in_the_dark_the_page_is_dark_and_drawings_lie_on_light(shown):
-    resize(shown, 1280, "dark")
-    colour = "return getComputedStyle(arguments[0]).backgroundColor"
-    (body,) = find(shown, "body")
-    (card,) = find(shown, ".card")
-    assert shown.execute_script(colour, card) == "rgb(255, 255, 255)"
-    assert shown.execute_script(colour, body) == "rgb(20, 24, 29)"
+def test_in_the_dark_the_page_is_dark_and_drawings_lie_on_light(tab, index):
+    page = tab.open(index, scheme="dark").page
+    assert background(page.locator(".card")) == "rgb(255, 255, 255)"
+    assert background(page.locator("body")) == "rgb(20, 24, 29)"
 
 
-def test_on_paper_there_are_only_contents_to_read(shown):
-    resize(shown, 700, "dark")
-    shown.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-    assert not any(e.is_displayed() for e in find(shown, "nav, .tools, .skip"))
-    assert len(names(shown)) == len(SCORES)
-    assert overflow(shown) == 0
-    colour = "return getComputedStyle(document.body).backgroundColor"
-    assert shown.execute_script(colour) == "rgb(255, 255, 255)"
-    shown.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+def test_on_paper_there_are_only_contents_to_read(tab, index):
+    page = tab.open(index, 700, "dark").page
+    page.emulate_media(media="print", color_scheme="dark")
+    shown = [e.is_visible() for e in page.locator("nav, .tools, .skip").all()]
+    assert len(shown) > 2
+    assert not any(shown)
+    assert len(names(page)) == len(SCORES)
+    assert tab.overflow() == 0
+    assert background(page.locator("body")) == "rgb(255, 255, 255)"
 
 
-def test_without_scripts_everything_is_there(index, tmp_path, monkeypatch):
-    monkeypatch.setenv("SE_OFFLINE", "true")
-    with browser(tmp_path, scripts=False) as driver:
-        resize(driver, 390)
-        driver.get(index.as_uri())
-        assert not find(driver, "thead button, .tools, .scripted")
-        parts = find(driver, "nav a, h1, h2, h3, main p, figcaption, svg, th, td")
+def test_without_scripts_everything_is_there(chromium, index):
+    with tab_of(chromium, java_script_enabled=False) as tab:
+        page = tab.open(index, 390).page
+        assert page.locator("thead button, .tools, .scripted").count() == 0
+        parts = page.locator("nav a, h1, h2, h3, main p, figcaption, svg, th, td").all()
         assert len(parts) > 120
-        assert all(part.is_displayed() for part in parts)
-        assert names(driver) == list(SCORES)
-        assert overflow(driver) == 0
+        assert all(part.is_visible() for part in parts)
+        assert names(page) == list(SCORES)
+        assert tab.overflow() == 0
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
-def test_pictures_of_the_page(shown, tmp_path, width, scheme):
-    resize(shown, width, scheme)
-    shown.refresh()
+def test_pictures_of_the_page(tab, index, tmp_path, width, scheme):
     directory = Path(os.environ.get("HOMI_SHOTS", tmp_path))
     path = directory / f"report-{width}-{scheme}.png"
-    assert shown.save_screenshot(str(path))
+    tab.open(index, width, scheme).page.screenshot(path=path)
     assert path.stat().st_size > 10_000
 
 
-def test_the_paper_of_a_quick_run(chromium, tmp_path):
+def test_the_paper_of_a_quick_run(tab, tmp_path):
     """The real report: it asks for nothing, and its tables sort and filter."""
     file = Path(__file__).parent.parent / "benchmarks" / "paper.toml"
     experiment = read_experiment(file).quickly()
     results = tmp_path / "results"
     assert runner.run(experiment, experiment.tasks(), results) == []
     index = write(paper_page(experiment, results), tmp_path / "report")
-    resize(chromium, 1280)
-    chromium.get("about:blank")
-    requests(chromium), chromium.get_log("browser")
-    chromium.get(index.as_uri())
+    page = tab.open(index).page
     listing = "table-table-3-clean"
-    before = names(chromium, listing)
-    find(chromium, f"#{listing} thead button")[1].click()
-    after = names(chromium, listing)
+    before = names(page, listing)
+    page.locator(f"#{listing} thead button").nth(1).click()
+    after = names(page, listing)
     assert sorted(after) == sorted(before) != after
     # Three methods ran; those without a number come last.
     assert set(after[:3]) == {"HOMI", "ML-KNN", "GLOCAL"}
-    find(chromium, f"#{listing} .tools input")[0].send_keys("glocal")
-    assert names(chromium, listing) == ["GLOCAL"]
-    assert overflow(chromium) <= 0
-    pictures = find(chromium, "figure svg")
+    page.locator(f"#{listing} .tools input").press_sequentially("glocal")
+    assert names(page, listing) == ["GLOCAL"]
+    assert tab.overflow() <= 0
+    pictures = page.locator("figure svg").all()
     assert len(pictures) == len(list((tmp_path / "report/figures").glob("*.svg"))) > 9
-    assert all(picture.size["width"] > 100 for picture in pictures)
-    asked = {url for url in requests(chromium) if not url.startswith("data:")}
-    assert asked == {index.as_uri()}
-    assert chromium.get_log("browser") == []
+    assert all(picture.bounding_box()["width"] > 100 for picture in pictures)
+    assert set(tab.asked) == {index.as_uri()}

@@ -26,9 +26,11 @@ SCRIPTS = (
     "bars",
     "arrows",
     "names",
+    "layers",
     "graph",
     "handling",
     "card",
+    "cells",
     "matrix",
     "rows",
     "tables",
@@ -140,8 +142,9 @@ next; the set ends before one that would add less than 0.01, or with five.</p>
 
 _ROWS = """\
 <div class="tools">
-<label for="row">Row</label><select id="row"></select>
-<label for="score">Score of</label><select id="score"></select>
+<span class="field"><label for="row">Row</label><select id="row"></select></span>
+<span class="field"><label for="score">Score of</label>
+<select id="score"></select></span>
 </div>
 <div id="waterfall"></div>"""
 

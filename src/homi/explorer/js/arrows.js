@@ -25,7 +25,7 @@ const shownAt = (weakest) => {
 
 const startingArrows = Math.min(
   arrowCount,
-  Math.max(20, Math.min(Math.round(1.6 * size), 120)),
+  Math.max(30, Math.min(Math.round(1.6 * size), 120)),
 );
 
 // From one place to another, ending at the disc around the latter.

@@ -2,14 +2,20 @@
 
 // The labels that raise (sign 1) or lower (sign -1) a label most, or that it moves.
 const movers = (label, sign, { outward = false, most = 6 } = {}) => {
-  const found = [];
+  const shown = [];
+  let total = 0;
   for (let other = 0; other < size; other++) {
-    if (other === label) continue;
-    const value = outward ? B(label, other) : B(other, label);
-    if (value * sign > 0) found.push({ label: other, value });
+    const value = sign * (outward ? B(label, other) : B(other, label));
+    if (other === label || !(value > 0)) continue;
+    total++;
+    // Into its place among the strongest; of equals the first stays before.
+    let at = shown.length;
+    while (at > 0 && value > sign * shown[at - 1].value) at--;
+    if (at === most) continue;
+    shown.splice(at, 0, { label: other, value: sign * value });
+    if (shown.length > most) shown.pop();
   }
-  found.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
-  return { shown: found.slice(0, most), total: found.length };
+  return { shown, total };
 };
 
 const nameButton = (label) =>

@@ -12,6 +12,7 @@ const TYPES = {
 };
 
 const decode = ({ type, bytes }) => {
+  if (Uint8Array.fromBase64) return new TYPES[type](Uint8Array.fromBase64(bytes).buffer);
   const text = atob(bytes);
   const raw = new Uint8Array(text.length);
   for (let k = 0; k < text.length; k++) raw[k] = text.charCodeAt(k);
@@ -31,7 +32,8 @@ const both = data ? decode(data.both) : null;
 
 // Rows with both labels, from the upper triangle of the symmetric matrix.
 const together = (i, j) => {
-  const [a, b] = i < j ? [i, j] : [j, i];
+  const a = Math.min(i, j);
+  const b = Math.max(i, j);
   return both[a * size - (a * (a - 1)) / 2 + (b - a)];
 };
 const counts = data ? names.map((_, i) => together(i, i)) : null;
@@ -42,10 +44,15 @@ const spreads = data ? counts.map((n) => Math.sqrt(n * (data.rows - n))) : null;
 const phi = (i, j) =>
   (data.rows * together(i, j) - counts[i] * counts[j]) / (spreads[i] * spreads[j]);
 
-let largest = 0;
+// The least and the greatest entry, and how large one is off the diagonal.
+let [least, greatest] = [Infinity, -Infinity];
 for (let k = 0; k < entries.length; k++) {
-  largest = Math.max(largest, Math.abs(entries[k]) * unit);
+  if (k % (size + 1) === 0) continue;
+  if (entries[k] < least) least = entries[k];
+  if (entries[k] > greatest) greatest = entries[k];
 }
+const largest = Math.max(0, -least, greatest) * unit;
+const extent = [Math.min(least * unit, ...facts.own), Math.max(greatest * unit, ...facts.own)];
 
 const absolute = (value) => {
   const v = Math.abs(value);

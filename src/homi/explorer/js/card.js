@@ -6,6 +6,12 @@ const dot = (label) => {
   return mark;
 };
 
+repaint.push(() => {
+  for (const mark of document.querySelectorAll(".dot")) {
+    mark.style.background = groupColour(Number(mark.dataset.label));
+  }
+});
+
 const MOST_GROUPS = 8;
 const MOST_MEMBERS = 12;
 
@@ -128,6 +134,5 @@ const startCard = () => {
     scrolled = false;
   };
   onChoice.push(show);
-  repaint.push(show);
   show();
 };

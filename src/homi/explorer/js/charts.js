@@ -19,13 +19,18 @@ const startScatter = () => {
   canvas.setAttribute("aria-label", `${idle} The table beside it has the strongest in numbers.`);
   says.textContent = idle;
   const PAD = 26;
+  const many = points.length > 1000;
   let spot;
-  const draw = () => {
-    const { context, width, height } = brush(canvas);
-    spot = ({ x, y }) => [
-      width / 2 + (x / reach) * (width / 2 - PAD),
-      height / 2 - (y / (largest || 1)) * (height / 2 - PAD),
-    ];
+  const dots = (context, some, radius) => {
+    for (const point of some) {
+      const [x, y] = spot(point);
+      context.fillStyle = point.y < 0 ? colours.lower : colours.raise;
+      context.beginPath();
+      context.arc(x, y, radius, 0, 2 * Math.PI);
+      context.fill();
+    }
+  };
+  const axes = (context, { width, height }) => {
     context.globalAlpha = 0.06;
     context.fillStyle = colours.raise;
     context.fillRect(width / 2, 0, width / 2, height / 2);
@@ -40,16 +45,27 @@ const startScatter = () => {
     context.fillText(`φ ${signed(reach)}`, width - 4, height / 2 - 6);
     context.textAlign = "left";
     context.fillText(`B ${signed(largest)}`, width / 2 + 6, 14);
-    for (const point of points) {
-      const [x, y] = spot(point);
-      const mine = point.i === chosen || point.j === chosen;
-      context.globalAlpha = mine ? 1 : chosen >= 0 ? 0.15 : points.length > 1000 ? 0.4 : 0.75;
-      context.fillStyle = point.y < 0 ? colours.lower : colours.raise;
-      context.beginPath();
-      context.arc(x, y, points.length > 1000 && !mine ? 2 : 4, 0, 2 * Math.PI);
-      context.fill();
-    }
-    context.globalAlpha = 1;
+  };
+  // All points, which stay as they are until the size or the colours change.
+  let [all, key] = [null, ""];
+  const prepare = (frame) => {
+    const now = [frame.width, frame.height, frame.ratio, colours.ink, colours.raise].join();
+    if (now === key) return;
+    [key, all] = [now, sheet(frame)];
+    all.context.globalAlpha = many ? 0.4 : 0.75;
+    dots(all.context, points, many ? 2 : 4);
+  };
+  const draw = () => {
+    const frame = brush(canvas);
+    const { context, width, height } = frame;
+    spot = ({ x, y }) => [
+      width / 2 + (x / reach) * (width / 2 - PAD),
+      height / 2 - (y / (largest || 1)) * (height / 2 - PAD),
+    ];
+    prepare(frame);
+    axes(context, frame);
+    lay(context, all, frame, chosen >= 0 ? 0.25 : 1);
+    dots(context, points.filter(({ i, j }) => i === chosen || j === chosen), 4);
   };
   const redraw = whenSeen(canvas, draw);
   const nearest = (event) => {

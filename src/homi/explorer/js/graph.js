@@ -14,7 +14,7 @@ const radii = (() => {
 const importance = names.map((_, i) => i).sort((a, b) => radii[b] - radii[a]);
 
 // One path for each colour: a thousand paths would take many times as long.
-const drawDiscs = (context, places, labels, opacity) => {
+const drawDiscs = (context, places, labels) => {
   const paths = new Map();
   for (const i of labels) {
     const colour = groupColour(i);
@@ -23,7 +23,7 @@ const drawDiscs = (context, places, labels, opacity) => {
     paths.get(colour).moveTo(x + radii[i], y);
     paths.get(colour).arc(x, y, radii[i], 0, 2 * Math.PI);
   }
-  context.globalAlpha = opacity;
+  context.globalAlpha = 1;
   context.strokeStyle = colours.panel;
   context.lineWidth = 1.5;
   for (const [colour, path] of paths) {
@@ -74,35 +74,63 @@ const makeGraph = (canvas) => {
     return [...found.values()].sort((a, b) => Math.abs(B(...a)) - Math.abs(B(...b)));
   };
 
-  const draw = () => {
-    graph.frame = brush(canvas);
-    const { context } = graph.frame;
-    const places = names.map((_, i) => graph.place(i));
-    const focus = graph.hovered >= 0 ? graph.hovered : chosen;
-    const own = focus >= 0 ? arrowsOf(focus) : [];
+  let places = [];
+  const arrow = (context, i, j) =>
+    drawArrow(context, B(i, j), places[i], places[j], radii[j], thickest);
+  const drawnArrows = pile(arrowCount, (context, k) => {
+    context.globalAlpha = crowded ? 0.55 : 0.75;
+    arrow(context, arrows[2 * k], arrows[2 * k + 1]);
+  });
+  const named = (label, faded, must) => ({ label, at: places[label], radius: radii[label], faded, must });
+
+  // All labels, which stay as they are until the view or the colours change.
+  let [discs, someNames, key] = [null, null, ""];
+  const prepare = () => {
+    const { view, frame } = graph;
+    const { width, height, ratio } = frame;
+    const now = [width, height, ratio, view.zoom, view.x, view.y, colours.ink, colours.raise].join();
+    if (now === key) return;
+    key = now;
+    places = names.map((_, i) => graph.place(i));
+    drawnArrows.clear(frame);
+    discs = sheet(frame);
+    drawDiscs(discs.context, places, importance);
+    if (!crowded) return;
+    someNames = sheet(frame);
+    drawNames(someNames.context, importance.map((i) => named(i, false, false)), frame, crowded);
+  };
+
+  const nearTo = (own, focus) => {
     const near = new Set(own.flat());
     near.delete(focus);
-    const arrow = (i, j) => drawArrow(context, B(i, j), places[i], places[j], radii[j], thickest);
-    context.globalAlpha = focus >= 0 ? 0.07 : crowded ? 0.55 : 0.75;
-    // Weakest first: the strongest lie on top.
-    for (let k = graph.shown - 1; k >= 0; k--) arrow(arrows[2 * k], arrows[2 * k + 1]);
-    context.globalAlpha = 0.9;
-    for (const [i, j] of own) arrow(i, j);
-    const faded = (i) => focus >= 0 && i !== focus && !near.has(i);
-    const all = names.map((_, i) => i);
-    drawDiscs(context, places, all.filter(faded), 0.25);
-    drawDiscs(context, places, all.filter((i) => !faded(i)), 1);
-    if (chosen >= 0) ring(context, places[chosen], radii[chosen]);
+    return near;
+  };
+  const drawNamesAround = (context, focus, near) => {
+    const others = importance.filter((i) => i !== focus && !near.has(i));
     // Beside a chosen label, of many others only those that it has to do with are named.
-    const others = focus >= 0 && crowded ? [] : importance.filter((i) => i !== focus && !near.has(i));
-    const discs = [...(focus >= 0 ? [focus] : []), ...near, ...others].map((label) => ({
-      label,
-      at: places[label],
-      radius: radii[label],
-      faded: faded(label),
-      must: !crowded || label === focus || label === chosen,
-    }));
-    drawNames(context, discs, graph.frame, crowded);
+    const listed = [focus, ...near].filter((i) => i >= 0).map((i) => named(i, false, !crowded || i === focus || i === chosen));
+    if (!crowded) listed.push(...others.map((i) => named(i, focus >= 0, true)));
+    drawNames(context, listed, graph.frame, crowded);
+  };
+
+  const draw = () => {
+    graph.frame = brush(canvas);
+    prepare();
+    const { frame } = graph;
+    const { context } = frame;
+    const focus = graph.hovered >= 0 ? graph.hovered : chosen;
+    const own = focus >= 0 ? arrowsOf(focus) : [];
+    const near = nearTo(own, focus);
+    // Of very many arrows the weakest come in the frames that follow.
+    if (!drawnArrows.advance(graph.shown)) graph.redraw();
+    drawnArrows.lay(context, focus >= 0 ? 0.12 : 1);
+    context.globalAlpha = 0.9;
+    for (const [i, j] of own) arrow(context, i, j);
+    lay(context, discs, frame, focus >= 0 ? 0.25 : 1);
+    if (focus >= 0) drawDiscs(context, places, [...near, focus]);
+    if (chosen >= 0) ring(context, places[chosen], radii[chosen]);
+    if (crowded && focus < 0) lay(context, someNames, frame);
+    else drawNamesAround(context, focus, near);
     context.globalAlpha = 1;
   };
 

@@ -1,7 +1,6 @@
 // B as a matrix in the order of its clusters, and what the data say in the same order.
 
 const MOST_NAMED = 34;
-const order = facts.order;
 
 const startMatrix = () => {
   const cell = byId("cell");
@@ -13,33 +12,26 @@ const startMatrix = () => {
   const far = Math.min(Math.round(0.002 * size ** 2), arrowCount - 1);
   const full = (size > 200 ? strength(far) : largest) || 1;
 
-  let [low, high] = [Infinity, -Infinity];
-  for (let i = 0; i < size; i++) {
-    for (let j = 0; j < size; j++) {
-      const value = B(i, j);
-      if (value < low) low = value;
-      if (value > high) high = value;
-    }
-  }
+  const [low, high] = extent;
   const scaled = (i, j) => (high > low ? (B(i, j) - low) / (high - low) : 0);
 
   // Where on the scale from -1 to 1 a cell is coloured; null leaves it blank.
+  const rooted = (t) => (Number.isNaN(t) ? null : Math.sign(t) * Math.sqrt(Math.abs(t)));
+  const tones = {
+    raw: (i, j) => (i === j ? null : rooted(B(i, j) / full)),
+    normalised: (i, j) => 2 * scaled(i, j) - 1,
+    data: (i, j) => (i === j ? null : rooted(phi(i, j))),
+  };
+  const kinds = data ? ["raw", "data", "normalised"] : ["raw", "normalised"];
+  const levels = Object.fromEntries(kinds.map((kind) => [kind, levelsOf(tones[kind])]));
+
   const views = [
     {
       title: "B: the label of the row moves that of the column",
-      tone: (i, j) => {
-        if (normalised) return 2 * scaled(i, j) - 1;
-        return i === j ? null : rooted(B(i, j) / full);
-      },
+      kind: () => (normalised ? "normalised" : "raw"),
     },
   ];
-  if (data) {
-    views.push({
-      title: "φ: how two labels occur together in the data",
-      tone: (i, j) => (i === j ? null : rooted(phi(i, j))),
-    });
-  }
-  const rooted = (t) => (Number.isNaN(t) ? null : Math.sign(t) * Math.sqrt(Math.abs(t)));
+  if (data) views.push({ title: "φ: how two labels occur together in the data", kind: () => "data" });
 
   for (const view of views) {
     view.canvas = make("canvas", {
@@ -56,56 +48,13 @@ const startMatrix = () => {
     return Math.min(12 + 6.6 * longest, 116);
   };
 
-  // Colouring a million cells takes a while: it is done again only for another picture.
+  // Coloured again only for another picture.
   const picture = (view, pixels) => {
     const { span, row, column } = window_;
-    const key = [pixels, span, row, column, normalised, colours.panel, colours.raise].join();
-    if (view.key !== key) Object.assign(view, { key, image: coloured(view, pixels) });
+    const kind = view.kind();
+    const key = [pixels, span, row, column, kind, colours.panel, colours.raise].join();
+    if (view.key !== key) Object.assign(view, { key, image: coloured(levels[kind](), window_, pixels) });
     return view.image;
-  };
-
-  // Cells are pooled where there are more of them than pixels: the strongest shows.
-  const coloured = (view, pixels) => {
-    const { span, row, column } = window_;
-    const image = new ImageData(pixels, pixels);
-    const colour = diverging();
-    const blank = rgb(colours.line);
-    const edges = (start) =>
-      Int32Array.from({ length: pixels + 1 }, (_, p) => start + Math.floor((p * span) / pixels));
-    const [rows, columns] = [edges(row), edges(column)];
-    // Coloured once per cell, and copied to all of its pixels.
-    const { data: bytes } = image;
-    let above = -1;
-    for (let p = 0; p < pixels; p++) {
-      const [top, bottom] = [rows[p], Math.max(rows[p + 1], rows[p] + 1)];
-      if (top === above && bottom === top + 1) {
-        bytes.copyWithin(4 * p * pixels, 4 * (p - 1) * pixels, 4 * p * pixels);
-        continue;
-      }
-      above = bottom === top + 1 ? top : -1;
-      let last = -1;
-      let painted = blank;
-      for (let q = 0; q < pixels; q++) {
-        const [from, to] = [columns[q], Math.max(columns[q + 1], columns[q] + 1)];
-        if (from !== last || to > from + 1) {
-          let tone = null;
-          for (let a = top; a < bottom; a++) {
-            for (let b = from; b < to; b++) {
-              const value = view.tone(order[a], order[b]);
-              if (value !== null && (tone === null || Math.abs(value) > Math.abs(tone))) tone = value;
-            }
-          }
-          painted = tone === null ? blank : colour(tone);
-          last = from;
-        }
-        const here = 4 * (p * pixels + q);
-        bytes[here] = painted[0];
-        bytes[here + 1] = painted[1];
-        bytes[here + 2] = painted[2];
-        bytes[here + 3] = 255;
-      }
-    }
-    return image;
   };
 
   const paint = (view) => {

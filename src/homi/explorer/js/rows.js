@@ -73,6 +73,8 @@ const startRows = () => {
   pickRow.append(...facts.rows.map((row, k) => make("option", { value: k }, row.name)));
   pickRow.addEventListener("change", () => listScores(current()));
   pickScore.addEventListener("change", show);
-  onChoice.push((label) => label >= 0 && listScores(label));
+  // Far below the graph: told again when it is seen.
+  const follow = whenSeen(place, () => listScores(chosen >= 0 ? chosen : current()));
+  onChoice.push((label) => label >= 0 && follow());
   listScores(-1);
 };

@@ -1,26 +1,37 @@
 // Tables that sort, and show their first rows until all are wanted.
 
 const FIRST_ROWS = 25;
+const ROWS_A_FRAME = 50;
+const words = new Intl.Collator("en", { numeric: true });
 
 // columns: { title, number, key: row => what to sort by, cell: row => what to show }.
 const buildTable = (table, columns, rows, { more, says, noun }) => {
   let all = rows.length <= FIRST_ROWS;
   let sorted = rows;
+  let turn = 0;
   const body = make("tbody");
-  const fill = () => {
-    const shown = all ? sorted : sorted.slice(0, FIRST_ROWS);
-    body.replaceChildren(
-      ...shown.map((row) =>
-        make(
-          "tr",
-          {},
-          ...columns.map(({ cell, number }, k) =>
-            make(k ? "td" : "th", { class: number ? "number" : false, scope: k ? false : "row" }, cell(row)),
-          ),
-        ),
+  const line = (row) =>
+    make(
+      "tr",
+      {},
+      ...columns.map(({ cell, number }, k) =>
+        make(k ? "td" : "th", { class: number ? "number" : false, scope: k ? false : "row" }, cell(row)),
       ),
     );
-    if (says) says.textContent = `${whole(shown.length)} of ${whole(rows.length)} ${noun}`;
+  // The rest of a long table comes in the frames that follow, unless it is sorted anew.
+  const append = (from, mine) => {
+    if (mine !== turn) return;
+    const to = from + ROWS_A_FRAME;
+    body.append(...sorted.slice(from, to).map(line));
+    if (to < sorted.length) requestAnimationFrame(() => append(to, mine));
+  };
+  const fill = () => {
+    turn++;
+    body.replaceChildren(...sorted.slice(0, FIRST_ROWS).map(line));
+    const mine = turn;
+    if (all) requestAnimationFrame(() => append(FIRST_ROWS, mine));
+    const shown = all ? rows.length : FIRST_ROWS;
+    if (says) says.textContent = `${whole(shown)} of ${whole(rows.length)} ${noun}`;
     if (more) more.hidden = all;
   };
   const headers = columns.map((column) => {
@@ -34,7 +45,7 @@ const buildTable = (table, columns, rows, { more, says, noun }) => {
       const rank = (row) => key(row) ?? NaN;
       const compare = number
         ? (a, b) => Number.isNaN(rank(a)) - Number.isNaN(rank(b)) || (down ? rank(b) - rank(a) : rank(a) - rank(b))
-        : (a, b) => (down ? -1 : 1) * String(key(a)).localeCompare(String(key(b)), "en", { numeric: true });
+        : (a, b) => (down ? -1 : 1) * words.compare(String(key(a)), String(key(b)));
       sorted = [...rows].sort(compare);
       fill();
     });
@@ -49,9 +60,9 @@ const buildTable = (table, columns, rows, { more, says, noun }) => {
 };
 
 const withBar = (value, text) => {
-  const fill = make("span", { class: "fill share" });
-  fill.style.width = `${100 * value}%`;
-  return make("span", { class: "withbar" }, make("span", { class: "track", "aria-hidden": "true" }, fill), text);
+  const element = make("span", { class: "withbar" }, text);
+  element.style.setProperty("--part", value);
+  return element;
 };
 
 const startSets = () => {
@@ -99,17 +110,10 @@ const startLabels = () => {
   }
   const rows = names.map((_, i) => i);
   if (data) rows.sort((a, b) => count(b) - count(a));
-  const build = () =>
-    buildTable(byId("labels-table"), columns, rows, {
-      more: byId("labels-more"),
-      says: byId("labels-says"),
-      noun: data ? "labels, the most frequent first" : "labels",
-    });
-  build();
-  repaint.push(() => {
-    for (const mark of document.querySelectorAll("#labels-table .dot")) {
-      mark.style.background = groupColour(Number(mark.dataset.label));
-    }
+  buildTable(byId("labels-table"), columns, rows, {
+    more: byId("labels-more"),
+    says: byId("labels-says"),
+    noun: data ? "labels, the most frequent first" : "labels",
   });
 };
 
