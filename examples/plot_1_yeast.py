@@ -1,0 +1,8 @@
+"""
+Yeast
+=====
+
+x
+"""
+import matplotlib.pyplot as plt
+plt.plot([1,2])
