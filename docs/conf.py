@@ -1,4 +1,4 @@
-"""The site: `make docs` writes it to build/docs. Nothing is fetched, here or by pages."""
+"""The site: `make docs` writes it to build/docs. Nothing is fetched, nor by pages."""
 
 import sys
 from pathlib import Path
