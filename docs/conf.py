@@ -1,11 +1,16 @@
 """The site: `make docs` writes it to build/docs. Nothing is fetched, nor by pages."""
 
+import logging
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 import homi
+
+# Examples tell what they found; how they got there is for who asks.
+logging.getLogger("homi").setLevel(logging.WARNING)
+logging.getLogger("distributed").setLevel(logging.WARNING)
 
 project = "homi"
 release = version = homi.__version__

@@ -5,8 +5,8 @@ Tags of texts
 Questions of a forum and their tags, from words to a table of scores. Any vectoriser of
 scikit-learn can stand before :class:`homi.HOMI`; its rows stay sparse.
 
-The questions are made here, from a few words for each tag and words that say nothing, so
-that the example needs no download. Who asks about *pandas* nearly always asks about
+The questions are made here, from a few words for each tag and words that say nothing,
+so that the example needs no download. Who asks about *pandas* nearly always asks about
 *python* too, though the word is not in the question: such a tag has to be learnt from
 the words of another.
 """
@@ -29,7 +29,7 @@ WORDS = {
     "speed": "slow memory profile cache seconds parallel",
     "regex": "pattern match group escape lookahead digits",
 }
-EMPTY = "how do I get the a of in my with when this error it not does work why".split()
+EMPTY = "how do I get the a of in my with when this error it not does work why"
 TAGS = list(WORDS)
 
 
@@ -37,7 +37,7 @@ def question(rng):
     """Words of a question, and its tags."""
     asked = set(rng.choice(TAGS, size=rng.integers(1, 3), replace=False))
     words = [w for tag in asked for w in rng.choice(WORDS[tag].split(), 3)]
-    words += list(rng.choice(EMPTY, 9))
+    words += list(rng.choice(EMPTY.split(), 9))
     if "pandas" in asked and rng.random() < 0.95:
         asked.add("python")  # nobody writes it
     return " ".join(rng.permutation(words)), [tag in asked for tag in TAGS]

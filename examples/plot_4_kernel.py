@@ -2,8 +2,8 @@
 Scores that bend: a kernel
 ==========================
 
-HOMI is linear. Where a label is a ring or a chess board in the features, no linear score
-finds it, and ``kernel="rbf"`` does: scores are then linear in up to 1,000 Nyström
+HOMI is linear. Where a label is a ring or a chess board in the features, no linear
+score finds it, and ``kernel="rbf"`` does: scores are then linear in up to 1,000 Nyström
 features, and everything else, B, the graph, missing labels, stays as it is.
 """
 

@@ -10,8 +10,8 @@ Here the cluster is two processes of this machine. For a real one, give its addr
 """
 
 # %%
-# Python starts worker processes by reading this file again. So the work is in a function,
-# and only the first process calls it: a script that uses processes must do so.
+# Python starts worker processes by reading this file again. So the work is in a
+# function, and only the first process calls it: a script that uses processes must do so.
 
 import dask.array as da
 import matplotlib.pyplot as plt
@@ -54,7 +54,9 @@ if __name__ == "__main__":
     print(f"largest difference of a weight: {gap:.1e}")
 
 # %%
-# What does not travel: the rows. 50 features and 10 labels, in blocks of 5,000 rows.
+# What need not travel: the rows, where workers read or make them themselves. (Here they
+# come from this process.) What does, by count, for 50 features and 10 labels in blocks
+# of 5,000 rows:
 
 if __name__ == "__main__":
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.4), layout="constrained")
@@ -65,12 +67,12 @@ if __name__ == "__main__":
     left.set_title(f"The same 500 weights: largest difference {gap:.0e}")
 
     n = np.logspace(4, 9, 11).astype(int)
-    right.loglog(n, 8 * n * 60, "o-", label="the rows, which stay where they are")
-    right.loglog(n, bytes_moved(n, 50, 10), "s-", label="what is moved")
+    right.loglog(n, 8 * n * 60, "o-", label="the rows, which can stay where they are")
+    right.loglog(n, bytes_moved(n, 50, 10), "s-", label="moments, which are moved")
     right.set_xlabel("rows")
     right.set_ylabel("bytes")
     right.legend()
     share = bytes_moved(10**9, 50, 10) / (8 * 60 * 10**9)
-    right.set_title(f"Blocks send {share:.1%} of their size")
-    figure.suptitle("A cluster gives the model of one machine, and keeps its rows")
+    right.set_title(f"Moments are {share:.1%} of the rows")
+    figure.suptitle("A cluster gives the model of one machine, and moves little")
     plt.show()
