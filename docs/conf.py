@@ -8,9 +8,8 @@ sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 import homi
 
-# Examples tell what they found; how they got there is for who asks.
-logging.getLogger("homi").setLevel(logging.WARNING)
-logging.getLogger("distributed").setLevel(logging.WARNING)
+# A package of the theme sets logging up to tell everything, unless it is set up already.
+logging.basicConfig(level=logging.WARNING)
 
 project = "homi"
 release = version = homi.__version__
@@ -26,11 +25,15 @@ extensions = [
     # Of our own, in _ext.
     "command_help",
     "formulas",
-    "report_page",
+    "pages",
 ]
 
 templates_path = ["_templates"]
-exclude_patterns = ["_templates", "gallery/sg_execution_times.rst"]
+exclude_patterns = [
+    "_templates",
+    "search.md",  # read as grid_search.md: see _ext/pages.py
+    "gallery/sg_execution_times.rst",
+]
 
 # A name in backticks of a docstring is code; links are said in full (:class:`HOMI`).
 nitpicky = True

@@ -3,9 +3,9 @@ Rows that come in batches
 =========================
 
 All that HOMI learns from rows are sums. With ``graph="anchors"`` that holds for its
-graph too, so that ``partial_fit`` takes a batch, adds it to the sums, and forgets it. Memory
-does not grow with the rows, and nothing is approximated on the way: the model after the
-last batch has the means, scales and products of all rows.
+graph too, so that ``partial_fit`` takes a batch, adds it to the sums, and forgets it.
+Memory does not grow with the rows, and nothing is approximated on the way: the model
+after the last batch has the means, scales and products of all rows.
 
 For files larger than memory :func:`homi.fit_stream` does the same, with checkpoints.
 """

@@ -11,7 +11,7 @@ Here the cluster is two processes of this machine. For a real one, give its addr
 
 # %%
 # Python starts worker processes by reading this file again. So the work is in a
-# function, and only the first process calls it: a script that uses processes must do so.
+# function, and only the first process calls it: scripts that use processes must do so.
 
 import dask.array as da
 import matplotlib.pyplot as plt
