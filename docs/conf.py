@@ -8,8 +8,8 @@ sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 import homi
 
-# A package of the theme sets logging up to tell everything, unless it is set up already.
-logging.basicConfig(level=logging.WARNING)
+# A package of the theme prints all that is logged, unless there is a handler already.
+logging.getLogger().addHandler(logging.NullHandler())
 
 project = "homi"
 release = version = homi.__version__

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from homi.cli import app as homi_app
 
 #: Characters in a line; what fits beside the site's navigation.
-WIDTH = 84
+WIDTH = 92
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

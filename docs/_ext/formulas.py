@@ -23,26 +23,29 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 
 def _inline(writer: Any, node: nodes.math) -> None:
-    writer.body.append(_mathml(node, as_block=False))
+    writer.body.append(_mathml(node.astext(), node, as_block=False))
     raise nodes.SkipNode
 
 
 def _block(writer: Any, node: nodes.math_block) -> None:
-    writer.body.append('<div class="formula">')
-    writer.body.append(_mathml(node, as_block=True))
-    writer.body.append("</div>\n")
+    """Parts between empty lines each get a line of their own."""
+    for part in re.split(r"\n\s*\n", node.astext().strip()):
+        formula = _mathml(part, node, as_block=True)
+        writer.body.append(f'<div class="formula">{formula}</div>\n')
     raise nodes.SkipNode
 
 
-def _mathml(node: nodes.Element, *, as_block: bool) -> str:
+def _mathml(tex: str, node: nodes.Element, *, as_block: bool) -> str:
     # Delimiters stretch by themselves in MathML.
-    tex = re.sub(r"\\[bB]ig[lrm]?(?![A-Za-z])", "", node.astext())
+    tex = re.sub(r"\\[bB]ig[lrm]?(?![A-Za-z])", "", tex)
     tex = tex.replace(r"\dots", r"\ldots")
     # Several lines or alignment marks need an environment, as with other renderers.
     if as_block and (r"\\" in tex or "&" in tex) and r"\begin" not in tex:
         tex = rf"\begin{{aligned}}{tex}\end{{aligned}}"
     try:
-        return tex2mathml(tex, as_block=as_block)
+        formula = tex2mathml(tex, as_block=as_block)
+        # All but these: bars of a norm would be moved up and down by an exponent.
+        return formula.replace("<mo>‖</mo>", '<mo stretchy="false">‖</mo>')
     except MathError as error:
         logger.warning("no MathML of %r: %s", tex, error, location=node)
         return f"<code>{html.escape(tex)}</code>"

@@ -63,6 +63,7 @@ class HOMI(OnDask, PartialFit, CallbackSupportMixin, LinearMultiLabelClassifier)
 
     .. math::
         \min_{W,z,B,t}\; \|Y - XW - 1z^T\|^2 + \beta\,\|Y - YB - 1t^T\|^2
+
         + \gamma\,\mathrm{tr}(K^T L K)
         + \lambda\,(\|W\|^2 + \|z\|^2 + \|B\|^2 + \|t\|^2)
 
