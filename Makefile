@@ -24,6 +24,7 @@ methods: .venv/installed ; $(BIN)/python benchmarks/methods.py
 loading: .venv/installed ; $(BIN)/python benchmarks/loading.py
 metrics: .venv/installed ; $(BIN)/python benchmarks/metrics.py
 scale: .venv/installed ; $(BIN)/python benchmarks/scale.py && $(BIN)/python benchmarks/scale_sparse.py --output docs/scale_sparse.md && $(BIN)/python benchmarks/scale_dask.py && $(BIN)/python benchmarks/scale_model.py
-docs: .venv/installed ; OPENBLAS_NUM_THREADS=1 MPLBACKEND=Agg $(BIN)/python -m sphinx -q -W --keep-going -n docs build/docs && echo "build/docs/index.html"
+# Warnings are errors; open build/docs/index.html.
+docs: .venv/installed ; OPENBLAS_NUM_THREADS=1 MPLBACKEND=Agg $(BIN)/python -m sphinx -q -W --keep-going -n docs build/docs
 format: .venv/installed ; $(BIN)/ruff check --fix . && $(BIN)/ruff format .
-clean: ; rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+clean: ; rm -rf .venv build dist docs/gallery docs/api/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
