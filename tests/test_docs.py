@@ -83,6 +83,13 @@ def test_which_method_says_what_was_measured():
         assert min(ranks, key=ranks.get) == "HOMICV"
 
 
+@pytest.mark.parametrize("name", ["index", "which_method"])
+def test_the_python_of_the_page_runs(name):
+    text = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```python\n(.*?)```", text, re.S)
+    exec(compile(block, f"{name}.md", "exec"), {})
+
+
 def anchors(path):
     """What headings of a page are linked by, as Sphinx and code hosts make it."""
     text = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.S)
