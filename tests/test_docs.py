@@ -118,6 +118,18 @@ def test_every_page_is_in_the_navigation():
             assert re.search(rf"^(.* <)?{page.stem}>?$", index, re.M), page
 
 
+def test_formulas_that_docutils_writes_are_mended(monkeypatch):
+    pytest.importorskip("sphinx", reason="pip install 'homi[docs]'")
+    monkeypatch.syspath_prepend(ROOT / "docs" / "_ext")
+    formulas = importlib.import_module("formulas")
+    tex = r"\hat W_{ij} + \tilde x_i + \bar y_j + \big\|W\big\|^2 + \sum_{i}^n x"
+    text = formulas._mathml(tex, None, as_block=True)
+    assert text.count("<msub>") == 3
+    assert text.count('<mo stretchy="false">‖</mo>') == 2
+    # That of the sum stays.
+    assert text.count("<munderover>") == 1
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """The site, built of a copy and without running the examples once more."""

@@ -6,6 +6,7 @@ warnings are errors in our builds, does not get onto a page.
 
 import html
 import re
+import xml.etree.ElementTree as ET
 from typing import Any
 
 from docutils import nodes
@@ -13,6 +14,11 @@ from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.application import Sphinx
 from sphinx.util import logging
+
+_SPACE = "http://www.w3.org/1998/Math/MathML"
+ET.register_namespace("", _SPACE)
+#: As docutils writes a hat, a tilde and a bar.
+_ACCENTS = ("\u02c6", "~", "\u02c9")
 
 logger = logging.getLogger(__name__)
 
@@ -43,9 +49,28 @@ def _mathml(tex: str, node: nodes.Element, *, as_block: bool) -> str:
     if as_block and (r"\\" in tex or "&" in tex) and r"\begin" not in tex:
         tex = rf"\begin{{aligned}}{tex}\end{{aligned}}"
     try:
-        formula = tex2mathml(tex, as_block=as_block)
-        # All but these: bars of a norm would be moved up and down by an exponent.
-        return formula.replace("<mo>‖</mo>", '<mo stretchy="false">‖</mo>')
+        return _mended(tex2mathml(tex, as_block=as_block))
     except MathError as error:
         logger.warning("no MathML of %r: %s", tex, error, location=node)
         return f"<code>{html.escape(tex)}</code>"
+
+
+def _mended(formula: str) -> str:
+    """What docutils writes, but for two things that look wrong."""
+    tree = ET.fromstring(formula)
+    for node in tree.iter():
+        # Bars of a norm stretch, and an exponent would then move them up and down.
+        if node.tag == _name("mo") and node.text == "‖":
+            node.set("stretchy", "false")
+        # An index of a letter with an accent stands beside it, not below.
+        if node.tag == _name("munderover") and node[2].text in _ACCENTS:
+            letter, index, accent = node
+            accented = ET.Element(_name("mover"), {"accent": "true"})
+            accented.extend((letter, accent))
+            node.tag = _name("msub")
+            node[:] = [accented, index]
+    return ET.tostring(tree, encoding="unicode")
+
+
+def _name(tag: str) -> str:
+    return f"{{{_SPACE}}}{tag}"
