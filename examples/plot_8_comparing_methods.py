@@ -75,10 +75,11 @@ print(holm(means, "HOMI", greater_is_better=True).round(4))
 
 ranks = average_ranks(means, greater_is_better=True)
 figure, ax = plt.subplots(figsize=(9, 3.2), layout="constrained")
-critical_difference_diagram(ranks, posthoc_nemenyi_friedman(means), ax=ax)
+p = posthoc_nemenyi_friedman(means)
+critical_difference_diagram(ranks, p, ax=ax)
 best, worst = ranks.idxmin(), ranks.idxmax()
 ax.set_title(
-    f"Average ranks by average precision (1 is best): {best} differs from {worst},\n"
-    "what a bar joins may be luck"
+    "Average ranks by average precision (1 is best); what a bar joins may be luck.\n"
+    f"{best} and {worst} differ with p = {p.loc[best, worst]:.3f}"
 )
 plt.show()

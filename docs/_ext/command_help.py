@@ -1,9 +1,7 @@
 """``{command-help}``: what every command of ``homi`` says to ``--help``, asked now."""
 
-import os
 from collections.abc import Iterator
 from typing import Any
-from unittest.mock import patch
 
 import typer
 from docutils import nodes
@@ -51,9 +49,9 @@ def _below(command: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 def help_of(path: tuple[str, ...]) -> str:
     """The help of one command, without colours and in lines of WIDTH characters."""
-    plain = {"TERMINAL_WIDTH": str(WIDTH), "COLUMNS": str(WIDTH), "NO_COLOR": "1"}
-    with patch.dict(os.environ, plain):
-        result = CliRunner().invoke(homi_app, [*path, "--help"], prog_name="homi")
+    plain = {"COLUMNS": str(WIDTH), "NO_COLOR": "1"}
+    runner = CliRunner(env=plain)
+    result = runner.invoke(homi_app, [*path, "--help"], prog_name="homi")
     if result.exit_code:
         raise RuntimeError(f"homi {' '.join(path)} --help failed: {result.output}")
     lines = (line.rstrip() for line in result.output.splitlines())
