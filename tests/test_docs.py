@@ -122,7 +122,7 @@ def test_formulas_that_docutils_writes_are_mended(monkeypatch):
     pytest.importorskip("sphinx", reason="pip install 'homi[docs]'")
     monkeypatch.syspath_prepend(ROOT / "docs" / "_ext")
     formulas = importlib.import_module("formulas")
-    tex = r"\hat W_{ij} + \tilde x_i + \bar y_j + \big\|W\big\|^2 + \sum_{i}^n x"
+    tex = r"\hat W_{ij} + \tilde x_i + \bar y_j + \big\|W\big\|^2 + \sum_i^n \max x < 1"
     text = formulas._mathml(tex, None, as_block=True)
     assert text.count("<msub>") == 3
     assert text.count('<mo stretchy="false">‖</mo>') == 2
@@ -172,7 +172,7 @@ def test_pages_load_nothing_from_elsewhere(site):
 @pytest.mark.slow
 def test_formulas_are_drawn_without_a_script(site):
     text = (site / "mathematics.html").read_text(encoding="utf-8")
-    assert text.count("<math") > 100
+    assert text.count("<math") > 60
     assert "mathjax" not in text.lower()
     assert "$$" not in text
 

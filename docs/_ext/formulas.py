@@ -57,7 +57,8 @@ def _mathml(tex: str, node: nodes.Element, *, as_block: bool) -> str:
 
 def _mended(formula: str) -> str:
     """What docutils writes, but for two things that look wrong."""
-    tree = ET.fromstring(formula)
+    # The one name that it writes and XML does not know.
+    tree = ET.fromstring(formula.replace("&ApplyFunction;", "\u2061"))
     for node in tree.iter():
         # Bars of a norm stretch, and an exponent would then move them up and down.
         if node.tag == _name("mo") and node.text == "‖":
