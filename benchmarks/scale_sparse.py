@@ -41,6 +41,9 @@ POINTS = [
     (3_000, 10, "iterative"),
     (100, 10_000, "auto"),
     (1_000, 1_000, "auto"),
+    (10_000, 1_000, "auto"),
+    (100_000, 100, "auto"),
+    (1_000, 10_000, "auto"),
 ]
 
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")

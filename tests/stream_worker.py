@@ -23,14 +23,38 @@ def slow_batches(told):
         yield X, (X[:, :9] + rng.normal(size=(200, 9)) > 1).astype(int)
 
 
+def read(told):
+    """A reader: it sends the batches that another process learns from."""
+    for batch in slow_batches(told):
+        told.send(batch)
+
+
+def from_reader(readers):
+    """Batches of a reader of their own, which is told of; EOFError if it dies."""
+    process, told = start(read)
+    readers.append(process)
+    try:
+        for _ in range(30):
+            told.recv()
+            yield told.recv()
+    finally:
+        told.close()
+        process.kill()
+        process.join()
+
+
 def fit(checkpoint, target, told):
     model = fit_stream(
         lambda: slow_batches(told),
-        HOMI(graph="anchors", random_state=0),
+        small_model(),
         checkpoint=checkpoint,
         every=0,
     )
     np.save(target, model.coef_)
+
+
+def small_model():
+    return HOMI(graph="anchors", random_state=0)
 
 
 def many_batches(count):
@@ -40,7 +64,7 @@ def many_batches(count):
 
 
 def peak(count, told):
-    fit_stream(lambda: many_batches(count), HOMI(graph="anchors", random_state=0))
+    fit_stream(lambda: many_batches(count), small_model())
     told.send(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 

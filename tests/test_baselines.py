@@ -153,3 +153,21 @@ def test_parts_may_be_left_out(part, name, there, rows):
         tried = model.fit(X, Y).model_.cv_results_["params"]
         found = {params[name] for params in tried}
         assert found == there if wanted else len(found) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "there"),
+    [({}, True), ({"graph": False}, False), ({"graph": False, "weights": True}, True)],
+)
+def test_weights_come_with_all_other_parts(options, there, rows):
+    X, Y = rows
+    model = BestHOMI(**options, thresholds=False, random_state=0).fit(X[:40], Y[:40])
+    assert any(model.model_.cv_results_["weighted"]) == there
+
+
+@pytest.mark.parametrize("baseline", BASELINES.values(), ids=list(BASELINES))
+def test_labels_may_be_sparse(rows, baseline):
+    X, Y = rows
+    model = baseline(random_state=0).fit(X, sparse.csr_array(Y))
+    expected = baseline(random_state=0).fit(X, Y).decision_function(X)
+    np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-9)

@@ -12,7 +12,11 @@ from sklearn.model_selection import KFold
 from conftest import random_rows
 from homi import HOMI, HOMICV
 from homi.datasets import load
-from homi.estimators.fold_scores import corrections_by_folds, graphs_by_folds
+from homi.estimators.fold_scores import (
+    corrections_by_folds,
+    graphs_by_folds,
+    weights_by_folds,
+)
 from homi.estimators.goals import GOALS, goal
 from homi.estimators.graphs import neighbour_graph
 from homi.estimators.view import linear_view, tied
@@ -24,6 +28,9 @@ from homi.solver import (
     graph_path,
     leave_one_out,
     ridge_path,
+    shares,
+    solve_identity,
+    weight_path,
 )
 
 SMALL = {"lams": [0.1, 1.0, 10.0], "widths": [1.0], "random_state": 0}
@@ -88,6 +95,93 @@ def test_corrections_of_a_model_with_a_graph():
     assert np.abs(found[1.0] - found[0.0]).max() > 1e-3
 
 
+def chosen_by_hand(scaled, Y, lam, weights):
+    """Each label's weight by rows left out one by one: a ridge of λ/ω each time."""
+    everyone, chosen = np.arange(len(Y)), np.ones(Y.shape[1])
+    scores = np.empty(Y.shape)
+    for j in range(Y.shape[1]):
+        least = np.inf
+        for weight in (1.0, *weights):
+            ridge = Ridge(alpha=lam / weight)
+            left_out = [
+                ridge.fit(scaled[everyone != i], Y[everyone != i, j]).predict(
+                    scaled[[i]]
+                )[0]
+                for i in everyone
+            ]
+            error = np.sum((left_out - Y[:, j]) ** 2)
+            if error < least:
+                least, chosen[j], scores[:, j] = error, weight, left_out
+    return chosen, scores
+
+
+def test_weights_are_measured_on_rows_that_they_have_not_seen():
+    X, Y = random_rows(n=30, m=6, q=4)
+    weights, params = [0.1, 5.0], {"lam": 3.0, "gamma": 0.0}
+    view = linear_view(X, Y, standardize=True)
+    found = weights_by_folds(view, Y, None, params, weights, seed=1)
+    corrected = corrections_by_folds(view, Y, None, params, [2.0], 1, weights)
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    several = set()
+    for others, rows in KFold(5, shuffle=True, random_state=1).split(Y):
+        alike = Ridge(alpha=3.0).fit(scaled[others], Y[others]).predict(scaled[rows])
+        np.testing.assert_allclose(found[False][rows], alike, atol=1e-9)
+        chosen, seen = chosen_by_hand(scaled[others], Y[others], 3.0, weights)
+        several |= set(chosen)
+        ridge = Ridge(alpha=3.0 / chosen).fit(scaled[others], Y[others])
+        expected = ridge.predict(scaled[rows])
+        np.testing.assert_allclose(found[True][rows], expected, atol=1e-9)
+        learnt = correct(EMPTY, seen, Y[others], 2.0, label_weight=chosen)
+        expected = expected @ learnt.B + learnt.t
+        np.testing.assert_allclose(corrected[2.0][rows], expected, atol=1e-8)
+    assert len(several) > 1
+
+
+@pytest.mark.parametrize(("loss", "taken"), [(0.01, True), (0.5, False)])
+def test_weights_are_taken_unless_they_are_worse(loss, taken):
+    """A goal that likes them less: by a standard error of the folds, or by far more."""
+    X, Y = random_rows(n=60, m=6, q=4)
+    n_called = []
+
+    def score(labels, scores):
+        # All rows at first; then, fold by fold, new scores and old ones.
+        n_called.append(len(labels))
+        new = len(labels) < 60 and n_called.count(len(labels)) % 2 == 1
+        return -(loss + 0.1 * (labels[0, 0] - 0.5)) * new
+
+    options = {"gammas": [], "betas": [], "widths": [], "random_state": 0}
+    model = HOMICV(score, lams=[1.0], **options).fit(X, Y)
+    assert (model.label_weight_ is not None) == taken
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.3])
+def test_a_path_of_weights_is_that_of_the_solver(gamma):
+    """What the search expects of weights is what HOMI makes of them."""
+    X, Y = random_rows(n=30, m=6, q=4)
+    view = tied(linear_view(X, Y, standardize=True), X, 4)
+    weights = np.array([0.1, 1.0, 3.0, 20.0])
+    path = weight_path(view.moments, 0.6, gamma)
+    W = path.weights(shares(path.values, weights))
+    problem = Problem(view.moments, 0.6, 2.0, gamma, False, weights)
+    solution = solve_identity(problem)
+    np.testing.assert_allclose(W, solution.params.W, atol=1e-9)
+
+
+def test_weights_of_labels_that_are_noise():
+    """Rare labels that nothing explains count less, those that are clear count more."""
+    X, Y = random_rows(n=150, m=8, q=4)
+    rng = np.random.default_rng(0)
+    Y[:, 0] = rng.random(150) < 0.05
+    Y[:, 1] = X[:, 0] > 0
+    options = {"gammas": [], "betas": [], "widths": [], "random_state": 0}
+    model = HOMICV("neg_mean_squared_error", **options).fit(X, Y)
+    assert model.label_weight_[0] < model.label_weight_[1]
+    assert any(model.cv_results_["weighted"])
+    alike = HOMICV("neg_mean_squared_error", **options, label_weights=[]).fit(X, Y)
+    assert alike.label_weight_ is None
+    assert not any(alike.cv_results_["weighted"])
+
+
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("gamma", [0.0, 0.3, 2.0])
 def test_one_factorisation_serves_many_candidates(gamma, container):
@@ -117,6 +211,7 @@ def test_it_chooses_as_ridge_does(seed):
         "neg_mean_squared_error",
         lams=alphas,
         gammas=[],
+        label_weights=[],
         betas=[],
         widths=[],
         standardize=False,
@@ -132,13 +227,16 @@ def test_it_chooses_as_ridge_does(seed):
 def test_the_best_is_refitted():
     X, Y = random_rows(n=60, m=6, q=4)
     model = HOMICV(**SMALL).fit(X, Y)
+    # Weights may be taken although they reach a little less.
+    alike = np.array(model.cv_results_["weighted"]) == (model.label_weight_ is not None)
     by_folds = np.array(model.cv_results_["held_out"]) == "a fold"
-    scores = np.where(by_folds, model.cv_results_["score"], -np.inf)
+    scores = np.where(alike & by_folds, model.cv_results_["score"], -np.inf)
     assert model.best_score_ == max(scores)
     best = model.cv_results_["params"][int(np.argmax(scores))]
     assert model.best_params_ == best
     seed = model.best_estimator_.random_state
-    again = HOMI(**best, penalize_bias=False, random_state=seed).fit(X, Y)
+    again = HOMI(**best, penalize_bias=False, random_state=seed)
+    again.fit(X, Y, label_weight=model.label_weight_)
     np.testing.assert_allclose(again.decision_function(X), model.decision_function(X))
     assert isinstance(model.best_estimator_, HOMI)
 
@@ -182,7 +280,8 @@ def test_widths_are_walked_while_they_help():
 
 def test_neighbours_are_tried_if_the_graph_helps():
     X, Y = random_rows(n=60, m=6, q=4)
-    options = {"widths": [], "betas": [], "standardize": True, "n_neighbors": [3, 9]}
+    options = {"widths": [], "label_weights": [], "betas": [], "n_neighbors": [3, 9]}
+    options |= {"standardize": True}
     model = HOMICV(lams=[0.001], gammas=[0.5], **options).fit(X, Y)
     tried = [params.get("n_neighbors") for params in model.cv_results_["params"]]
     _, none, nine, *_ = model.cv_results_["score"]
@@ -194,6 +293,7 @@ def test_neighbours_are_tried_if_the_graph_helps():
 def test_penalties_follow_the_units_of_raw_features():
     X, Y = random_rows(n=60, m=6, q=4)
     options = {"widths": [], "gammas": [], "betas": [], "standardize": False}
+    options |= {"random_state": 0}
     one = HOMICV(**options).fit(X, Y)
     other = HOMICV(**options).fit(1000 * X, Y)
     assert other.best_params_["lam"] == pytest.approx(1e6 * one.best_params_["lam"])
@@ -203,6 +303,7 @@ def test_penalties_follow_the_units_of_raw_features():
 def test_scores_of_rows_left_out():
     X, Y = random_rows(n=40, m=6, q=3)
     options = {"widths": [], "gammas": [], "betas": [], "standardize": False}
+    options |= {"label_weights": []}
     model = HOMICV(lams=[1.0], **options)
     scores = model.fit_held_out(X, Y)
     for i in (0, 17, 39):

@@ -107,6 +107,7 @@ ATTRIBUTES = [
     *("coef_", "intercept_", "feature_weights_", "feature_bias_", "label_bias_"),
     *("label_correlation_", "history_", "n_iter_", "classes_", "label_names_"),
     *("n_features_in_", "feature_names_in_", "best_params_", "best_score_"),
+    "label_weight_",
     *("cv_results_", "thresholds_", "top_k_", "held_out_score_"),
     *("calibration_error_", "strategy_"),
 ]

@@ -77,11 +77,12 @@ def test_the_report_has_everything(whole):
     assert "not run" in text
 
 
-def test_an_interrupted_run_says_how_to_go_on(tmp_path):
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_says_how_to_go_on(sent, tmp_path):
     process = bench("run", tmp_path, stdout=subprocess.PIPE)
     assert "17 of 17 tasks" in process.stdout.readline()
     process.stdout.readline()
-    process.send_signal(signal.SIGINT)
+    process.send_signal(sent)
     output = process.communicate(timeout=60)[0]
     assert process.returncode == 130
     assert output.endswith("run it again to go on.\n")

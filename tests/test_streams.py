@@ -362,6 +362,36 @@ def test_twenty_kills_change_nothing(undisturbed, tmp_path):
         np.testing.assert_array_equal(found, undisturbed)
 
 
+def without_reader(path, kills, seed=0):
+    """The model after the process that reads was killed so often."""
+    moments, readers, hits = random.Random(seed), [], 0
+
+    def batches():
+        reading, last = stream_worker.from_reader(readers), moments.randrange(1, 15)
+        for number, batch in enumerate(reading):
+            yield batch
+            if number == last and hits < kills:
+                readers[-1].kill()
+
+    while True:
+        try:
+            model = fit_stream(
+                batches, stream_worker.small_model(), checkpoint=path, every=0
+            )
+        except EOFError:
+            hits += 1
+            assert path.exists()
+        else:
+            return model.coef_, hits
+
+
+@pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.slow)])
+def test_killed_readers_change_nothing(kills, undisturbed, tmp_path):
+    found, hits = without_reader(tmp_path / "c.npz", kills)
+    assert hits == kills
+    np.testing.assert_array_equal(found, undisturbed)
+
+
 # Bad input
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -94,7 +97,10 @@ def run(
         console.print(f"{len(todo)} of {len(tasks)} tasks to run; results: {directory}")
         chosen = _engine(engine, scheduler, jobs)
         try:
-            with progress(console, todo, directory, jobs) as (done, failed):
+            with (
+                _kill_as_interrupt(),
+                progress(console, todo, directory, jobs) as (done, failed),
+            ):
                 failures = run_tasks(
                     experiment, todo, directory, engine=chosen, done=done, failed=failed
                 )
@@ -104,6 +110,16 @@ def run(
     if failures:
         console.print(f"{len(failures)} of {len(todo)} tasks failed; see above.")
         raise typer.Exit(1)
+
+
+@contextmanager
+def _kill_as_interrupt() -> Iterator[None]:
+    """By default, kill would leave the processes to their tasks."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @bench_app.command()

@@ -29,9 +29,9 @@ ENTRIES = (*METHODS, *RIVALS, OURS)
 def _parts(**there: bool) -> str:
     """The name of HOMICV with some parts only."""
     parts = ("kernels", "graph", "corrections", "thresholds")
-    return with_settings(
-        OURS, **{part: False for part in parts if not there.get(part, False)}
-    )
+    left_out = {part: False for part in parts if not there.get(part, False)}
+    extra = {part: True for part in there if part not in parts}
+    return with_settings(OURS, **left_out, **extra)
 
 
 #: Steps from the paper's settings to all parts, each with its name.
@@ -39,6 +39,7 @@ STEPS = {
     "HOMI as in the paper": "HOMI",
     "λ and scaling chosen, B = I, no graph": _parts(),
     "… and the graph": _parts(graph=True),
+    "… and weights of the labels": _parts(weights=True),
     "… and B": _parts(corrections=True),
     "… and a kernel": _parts(kernels=True),
     "all of these": _parts(kernels=True, graph=True, corrections=True),

@@ -40,7 +40,9 @@ class Baseline(MultiLabelClassifier):
         X, target = self._check_fit_input(X, y)
         scaler = StandardScaler(with_mean=not sparse.issparse(X))
         self.pipeline_ = make_pipeline(scaler, *self._steps(X.shape[0]))
-        self.pipeline_.fit(X, target.indicator)
+        Y = target.indicator
+        # Not all of them take sparse labels.
+        self.pipeline_.fit(X, Y.toarray() if sparse.issparse(Y) else Y)
         return self
 
     def _scores(self, X: Any) -> NDArray[np.float64]:

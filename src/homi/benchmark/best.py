@@ -19,6 +19,9 @@ class BestHOMI(MultiLabelClassifier):
     kernels, graph, corrections, thresholds : bool, default=True
         Parts of the search that may be left out. Without all four, the penalty of a
         ridge regression is chosen, and whether its features are standardised.
+    weights : bool or None, default=None
+        Whether labels may have weights of their own; None where kernels, graph and
+        corrections are all there, so that a part by itself is measured by itself.
     random_state : int or None, default=None
         Seed of the search.
     """
@@ -30,20 +33,25 @@ class BestHOMI(MultiLabelClassifier):
         graph=True,
         corrections=True,
         thresholds=True,
+        weights=None,
         random_state=None,
     ):
         self.kernels = kernels
         self.graph = graph
         self.corrections = corrections
         self.thresholds = thresholds
+        self.weights = weights
         self.random_state = random_state
 
     def fit(self, X, y):
         """Choose by rows held out of these, and learn from all of them."""
         X, target = self._check_fit_input(X, y)
+        whole = self.kernels and self.graph and self.corrections
+        weights = whole if self.weights is None else self.weights
         search = HOMICV(
             widths=None if self.kernels else [],
             gammas=None if self.graph else [],
+            label_weights=None if weights else [],
             betas=None if self.corrections else [],
             random_state=self.random_state,
         )

@@ -21,7 +21,7 @@ from sklearn.model_selection import KFold
 from homi.estimators.view import View
 from homi.linalg import Array
 from homi.moments import Moments
-from homi.solver import Path, correction, graph_path, ridge_path
+from homi.solver import Path, correction, graph_path, shares, weight_path
 
 _FOLDS = 5
 
@@ -36,14 +36,19 @@ class Fold(NamedTuple):
     moments: Moments
 
 
+def held_out_rows(n: int, seed: int) -> list[Rows]:
+    """The rows of each fold."""
+    splits = KFold(min(_FOLDS, n), shuffle=True, random_state=seed)
+    return [rows for _, rows in splits.split(np.empty(n))]
+
+
 def folds(view: View, Y: Array, L: Any, seed: int) -> Iterator[Fold]:
     """Five folds of the rows of a view; the moments of the others are sums of parts.
 
     The graph of the others is that of all rows without the ties to rows held out. Its
     matrix is scaled to what all rows have, so that γ means the same.
     """
-    splits = KFold(min(_FOLDS, len(Y)), shuffle=True, random_state=seed)
-    parts = [rows for _, rows in splits.split(Y)]
+    parts = held_out_rows(len(Y), seed)
     moments = [Moments.from_rows(view.features[rows], Y[rows]) for rows in parts]
     for k, rows in enumerate(parts):
         others = np.sort(np.concatenate(parts[:k] + parts[k + 1 :]))
@@ -86,31 +91,62 @@ def graphs_by_folds(
     return found
 
 
+def weights_by_folds(
+    view: View, Y: Array, L: Any, params: dict[str, Any], weights: Any, seed: int
+) -> dict[bool, Array]:
+    """Scores with all labels counted alike, and (True) by weights of their own.
+
+    The weights for the rows of a fold were chosen by those of all others.
+    """
+    found = {own: np.empty(Y.shape) for own in (False, True)}
+    for fold in folds(view, Y, L if params["gamma"] > 0 else None, seed):
+        path = weight_path(fold.moments, params["lam"], params["gamma"])
+        alike = _scores(view, fold, path, np.ones_like(path.values))
+        found[False][fold.held_out] = alike
+        found[True][fold.held_out] = _learnt(view, fold, Y, path, weights).scores
+    return found
+
+
 def corrections_by_folds(
-    view: View, Y: Array, L: Any, params: dict[str, Any], betas: Any, seed: int
+    view: View,
+    Y: Array,
+    L: Any,
+    params: dict[str, Any],
+    betas: Any,
+    seed: int,
+    weights: Any = (),
 ) -> dict[float, Array]:
     """Scores corrected with every β; 0 is no correction.
 
     What corrects the rows of a fold was learnt from the leave-one-out scores of all
-    others.
+    others. Labels have weights of their own if there are ``weights`` to choose from.
     """
     found = {beta: np.empty(Y.shape) for beta in (0.0, *betas)}
-    lam, gamma = params["lam"], params["gamma"]
-    for fold in folds(view, Y, L if gamma > 0 else None, seed):
-        if gamma > 0:
-            path = graph_path(fold.moments, lam)
-            inverse = 1.0 / (1.0 + gamma * path.values)
-        else:
-            path = ridge_path(fold.moments)
-            inverse = 1.0 / (path.values + lam)
-        scores = _scores(view, fold, path, inverse)
-        rows = path.of(view.features[fold.others], view.mean, view.scale)
-        learnt = rows.held_out(Y[fold.others], inverse)
-        found[0.0][fold.held_out] = scores
+    for fold in folds(view, Y, L if params["gamma"] > 0 else None, seed):
+        path = weight_path(fold.moments, params["lam"], params["gamma"])
+        part = _learnt(view, fold, Y, path, weights)
+        found[0.0][fold.held_out] = part.scores
         for beta in betas:
-            B, t = correction(learnt, Y[fold.others], beta)
-            found[beta][fold.held_out] = scores @ B + t
+            B, t = correction(
+                part.of_others, Y[fold.others], beta, label_weight=part.label_weight
+            )
+            found[beta][fold.held_out] = part.scores @ B + t
     return found
+
+
+class _Learnt(NamedTuple):
+    """Scores of a fold's rows, and leave-one-out scores of all others."""
+
+    scores: Array
+    of_others: Array
+    label_weight: Array | None
+
+
+def _learnt(view: View, fold: Fold, Y: Array, path: Path, weights: Any) -> _Learnt:
+    rows = path.of(view.features[fold.others], view.mean, view.scale)
+    chosen, of_others = rows.own_weights(Y[fold.others], path.values, weights)
+    scores = _scores(view, fold, path, shares(path.values, chosen))
+    return _Learnt(scores, of_others, chosen if len(weights) else None)
 
 
 def _scores(view: View, fold: Fold, path: Path, inverse: Array) -> Array:

@@ -23,6 +23,9 @@ from homi.estimators.view import View, kernel_view, linear_view
 _LAMS = tuple(float(x) for x in np.logspace(-3, 4, 15))
 #: Weights of the graph, 0 (no graph) always among them.
 _GAMMAS = (0.01, 0.03, 0.1, 0.3, 1.0)
+#: Weights of a label's errors, 1 always among them: the less, the more it is drawn to
+#: its mean by λ and γ. Rare labels ask for less.
+_LABEL_WEIGHTS = (1e-3, 3e-3, 1e-2, 0.03, 0.1, 0.3, 3.0, 10.0)
 #: How far corrections of scores by each other are trusted; none always among them.
 _BETAS = (1e-2, 0.1, 1.0, 10.0, 100.0)
 #: Kernels whose width matters.
@@ -46,10 +49,13 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
     with :math:`\tilde x` the rows less their mean, so that no model is fitted twice.
     The choice is made in turns: features (standardised or not; as they are, or
     Nyström features of a kernel) and λ without a graph; the width of each kernel; then
-    by five folds the graph, with γ, its number of neighbours and λ around the best, and
-    whether and how far scores correct each other (``correlation="held-out"`` of
-    :class:`HOMI`). Biases have no penalty, so that ridge regression is among the
-    candidates, chosen as by scikit-learn's ``RidgeCV``.
+    by five folds the graph, with γ, its number of neighbours and λ around the best,
+    whether labels have weights of their own (each the one with the least squared error
+    of rows held out, in effect a λ for each label; taken unless the folds' goal is less
+    by more than a standard error), and whether and how far scores
+    correct each other (``correlation="held-out"`` of :class:`HOMI`). Biases have no
+    penalty, so that ridge regression is among the candidates, chosen as by
+    scikit-learn's ``RidgeCV``.
 
     Parameters
     ----------
@@ -64,6 +70,9 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
     gammas : array-like of float in [0, inf), default=None
         γ to try beside 0, which is no graph; None for five from 0.01 to 1. Empty for
         no graph.
+    label_weights : array-like of float in (0, inf), default=None
+        Weights to choose from for each label beside 1; None for eight from 0.001 to
+        10. Empty for 1 alone.
     betas : array-like of float in (0, inf), default=None
         β to try beside no correction; None for five from 0.01 to 100. Empty for
         none.
@@ -95,12 +104,15 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
         Fitted to all rows.
     best_params_ : dict
         Its hyper-parameters that were chosen.
+    label_weight_ : ndarray of shape (n_labels,) or None
+        What it was fitted with as ``label_weight``; None where labels count alike.
     best_score_ : float
         The goal that it reached on rows held out.
     cv_results_ : dict of list
         One entry for each candidate that was tried, in order: ``"params"``,
-        ``"score"``, and ``"held_out"``: "one row", or "a fold" for graphs, corrections
-        and the candidates that they are compared with.
+        ``"score"``, ``"held_out"``: "one row", or "a fold" for graphs, weights,
+        corrections and the candidates that they are compared with, and ``"weighted"``:
+        whether labels have weights of their own.
     classes_, label_names_, n_features_in_, feature_names_in_
         As of :class:`HOMI`.
 
@@ -136,6 +148,7 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
         "scoring": [StrOptions(set(GOALS)), callable],
         "lams": ["array-like", None],
         "gammas": ["array-like", None],
+        "label_weights": ["array-like", None],
         "betas": ["array-like", None],
         "kernels": ["array-like"],
         "widths": ["array-like", None],
@@ -153,6 +166,7 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
         *,
         lams=None,
         gammas=None,
+        label_weights=None,
         betas=None,
         kernels=_KERNELS,
         widths=None,
@@ -166,6 +180,7 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
         self.scoring = scoring
         self.lams = lams
         self.gammas = gammas
+        self.label_weights = label_weights
         self.betas = betas
         self.kernels = kernels
         self.widths = widths
@@ -230,12 +245,13 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
         )
         search.run(space)
         self._store(search)
+        self.label_weight_ = search.label_weight(space.label_weights)
         self.best_estimator_ = HOMI(
             **self.best_params_,
             n_components=self.n_components,
             penalize_bias=False,
             random_state=seed,
-        ).fit(rows, Y)
+        ).fit(rows, Y, label_weight=self.label_weight_)
         groups.call_on_fit_task_end(
             estimator=self, X=X, y=y, reconstruction_attributes=lambda: {}
         )
@@ -244,11 +260,12 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
     explain = HOMI.explain
 
     def _store(self, search: Search) -> None:
-        params, scores, held_out = zip(*search.tried, strict=True)
+        params, scores, held_out, weighted = zip(*search.tried, strict=True)
         self.cv_results_ = {
             "params": list(params),
             "score": list(scores),
             "held_out": list(held_out),
+            "weighted": list(weighted),
         }
         self.best_params_: dict[str, Any] = search.best.params
         self.best_score_ = search.best.value
@@ -299,6 +316,7 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
             lams=_checked("lams", self.lams, _LAMS),
             gammas=_checked("gammas", self.gammas, _GAMMAS),
             n_neighbors=[int(s) for s in _checked("n_neighbors", self.n_neighbors)],
+            label_weights=_checked("label_weights", self.label_weights, _LABEL_WEIGHTS),
             betas=_checked("betas", self.betas, _BETAS),
         )
 

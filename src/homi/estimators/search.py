@@ -11,11 +11,16 @@ import numpy as np
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from homi.estimators.fold_scores import corrections_by_folds, graphs_by_folds
+from homi.estimators.fold_scores import (
+    corrections_by_folds,
+    graphs_by_folds,
+    held_out_rows,
+    weights_by_folds,
+)
 from homi.estimators.goals import Array, Goal
 from homi.estimators.graphs import Graph, neighbour_graph
 from homi.estimators.view import View
-from homi.solver import RowsOnPath, ridge_path
+from homi.solver import RowsOnPath, ridge_path, weight_path
 
 Parameters = dict[str, Any]
 
@@ -38,6 +43,7 @@ class Space:
     lams: Sequence[float]
     gammas: Sequence[float]
     n_neighbors: Sequence[int]
+    label_weights: Sequence[float]
     betas: Sequence[float]
 
     @property
@@ -58,6 +64,8 @@ class Trial(NamedTuple):
     value: float
     #: "one row" or "a fold".
     held_out: str = "one row"
+    #: Whether each label has a weight of its own.
+    weighted: bool = False
 
 
 class Group(NamedTuple):
@@ -85,7 +93,8 @@ class Search:
 
     In turns: features and λ without a graph; the width of each kernel; then, by folds,
     γ and the number of neighbours for the features that won, with λ and the values next
-    to it; and how far scores correct each other.
+    to it; weights of the labels, taken unless the folds speak against them; and how far
+    scores correct each other.
 
     Parameters
     ----------
@@ -128,7 +137,18 @@ class Search:
         self._try_widths(space)
         if len(self.Y) > 1:
             self._try_graphs(space)
-            self._try_corrections(space.betas)
+            self._try_weights(space.label_weights)
+            weights = space.label_weights if self.best.weighted else ()
+            self._try_corrections(space.betas, weights)
+
+    def label_weight(self, weights: Sequence[float]) -> Array | None:
+        """Of the best model, by all rows; None where all labels count alike."""
+        if not self.best.weighted:
+            return None
+        view, params = self.graph.view, self.best.params
+        path = weight_path(view.moments, params["lam"], params["gamma"])
+        rows = path.of(view.features, view.mean, view.scale)
+        return rows.own_weights(self.Y, path.values, weights)[0]
 
     def _try_looks(self, space: Space) -> None:
         looks = [
@@ -185,20 +205,52 @@ class Search:
             self._note_fold(params, scores, graph)
         self.after(self.best)
 
-    def _try_corrections(self, betas: Sequence[float]) -> None:
+    def _try_weights(self, weights: Sequence[float]) -> None:
+        if not weights or self._late():
+            return
+        chosen, graph = self.best.params, self.graph
+        found = weights_by_folds(
+            graph.view, self.Y, graph.L, chosen, weights, self.seed
+        )
+        self._note_fold(chosen, found[False], graph)
+        self._note_fold(chosen, found[True], graph, weighted=True)
+        if not self._is_worse(found[True], found[False]):
+            self.best, self.scores, self.graph = self.tried[-1], found[True], graph
+        self.after(self.best)
+
+    def _is_worse(self, new: Array, old: Array) -> bool:
+        """By more than one standard error of the folds.
+
+        Every label's own error was made less on rows held out, which speaks for the new
+        scores: the goal, which is less sure, need only not speak against them.
+        """
+        parts = held_out_rows(len(self.Y), self.seed)
+        gains = [
+            self.goal(self.Y[rows], new[rows]) - self.goal(self.Y[rows], old[rows])
+            for rows in parts
+        ]
+        error = np.std(gains, ddof=1) / np.sqrt(len(gains))
+        return not np.mean(gains) >= -error
+
+    def _try_corrections(
+        self, betas: Sequence[float], weights: Sequence[float]
+    ) -> None:
         if not betas or self._late():
             return
         chosen, graph = self.best.params, self.graph
         found = corrections_by_folds(
-            graph.view, self.Y, graph.L, chosen, betas, self.seed
+            graph.view, self.Y, graph.L, chosen, betas, self.seed, weights
         )
         for beta, scores in found.items():
             corrected = {"correlation": "held-out", "beta": beta} if beta else {}
-            self._note_fold(chosen | corrected, scores, graph)
+            self._note_fold(chosen | corrected, scores, graph, bool(weights))
         self.after(self.best)
 
-    def _note_fold(self, params: Parameters, scores: Array, graph: Graph) -> None:
-        trial = Trial(params, float(self.goal(self.Y, scores)), "a fold")
+    def _note_fold(
+        self, params: Parameters, scores: Array, graph: Graph, weighted: bool = False
+    ) -> None:
+        value = float(self.goal(self.Y, scores))
+        trial = Trial(params, value, "a fold", weighted)
         self.tried.append(trial)
         # Scores of folds are not compared with those of rows left out one by one.
         if self.best.held_out == "one row" or _value(trial) > _value(self.best):

@@ -118,14 +118,16 @@ def _load_kernel(about: Any, source: Source, m: int) -> KernelMap:
     return loaded
 
 
+#: How HOMICV came to its model.
+_OF_CHOICE = ("best_params_", "best_score_", "label_weight_", "cv_results_")
+
+
 def dump_homi_cv(model: HOMICV, out: Out) -> dict[str, Any]:
     best = model.best_estimator_
     return {
         **facts_of(model),
         **features_of(model),
-        "best_params_": encode(model.best_params_, "best_params_"),
-        "best_score_": encode(model.best_score_, "best_score_"),
-        "cv_results_": encode(model.cv_results_, "cv_results_"),
+        **{name: encode(getattr(model, name), name) for name in _OF_CHOICE},
         "best": {"params": params_of(best), "fitted": dump_homi(best, out)},
     }
 
@@ -135,7 +137,7 @@ def load_homi_cv(params: Any, fitted: Any, source: Source) -> HOMICV:
     if fitted is None:
         return model
     n_labels, n_features = set_facts(model, fitted), set_features(model, fitted)
-    for name in ("best_params_", "best_score_", "cv_results_"):
+    for name in _OF_CHOICE:
         setattr(model, name, decode(fitted[name]))
     best = load_homi(fitted["best"]["params"], fitted["best"]["fitted"], source)
     sizes = (len(best.label_names_), best.n_features_in_)

@@ -2,6 +2,7 @@
 
 from homi.solver.direct import correct, correction, solve_identity
 from homi.solver.held_out import leave_one_out
+from homi.solver.label_weights import shares
 from homi.solver.nouns import (
     OnSweep,
     Params,
@@ -11,7 +12,7 @@ from homi.solver.nouns import (
     zero_params,
 )
 from homi.solver.objective import objective, total
-from homi.solver.paths import Path, RowsOnPath, graph_path, ridge_path
+from homi.solver.paths import Path, RowsOnPath, graph_path, ridge_path, weight_path
 from homi.solver.solve import solve
 from homi.solver.stepwise import solve_stepwise
 
@@ -29,9 +30,11 @@ __all__ = [
     "objective",
     "random_params",
     "ridge_path",
+    "shares",
     "solve",
     "solve_identity",
     "solve_stepwise",
     "total",
+    "weight_path",
     "zero_params",
 ]

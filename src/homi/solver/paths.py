@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from homi.linalg import Array, factor_pencil, positive_eigenpairs
 from homi.moments import Moments
 from homi.solver.held_out import projected, without_own
+from homi.solver.label_weights import shares
 from homi.solver.nouns import Problem
 
 
@@ -17,7 +19,8 @@ from homi.solver.nouns import Problem
 class Path:
     """Coordinates in which the Gram matrix of every candidate is diagonal.
 
-    It is ``values + λ`` without a graph, and ``1 + γ values`` with one and λ held.
+    It is ``values + λ`` without a graph, ``1 + γ values`` with one and λ held, and
+    ``1 - values + values / ω`` for a label's weight ω with both held.
     """
 
     values: Array
@@ -30,8 +33,8 @@ class Path:
         return self.V.T @ self.moments.Sxy
 
     def weights(self, inverse: Array) -> Array:
-        """W in the units of the moments; ``inverse`` is that of the diagonal."""
-        return self.V @ (inverse[:, None] * self.C)
+        """W in the units of the moments; ``inverse`` of the diagonal, or a label's."""
+        return self.V @ (_by_label(inverse) * self.C)
 
     def of(
         self, X: Any, mean: Array | None = None, scale: Array | None = None
@@ -59,6 +62,34 @@ class RowsOnPath:
         leverage = np.einsum("ij,ij,j->i", self.P, self.P, inverse) + 1.0 / len(Y)
         return without_own(fitted, leverage[:, None], Y, self.y_mean)
 
+    def own_weights(
+        self, Y: Array, values: Array, weights: Iterable[float]
+    ) -> tuple[Array, Array]:
+        """The weight of each label that suits it best, and all scores with these.
+
+        By squared errors of rows held out, on a path of weights with these ``values``.
+        1 is among those tried.
+        """
+        scores = self.held_out(Y, np.ones_like(values))
+        least, chosen = _squared_errors(scores, Y), np.ones(Y.shape[1])
+        for weight in weights:
+            tried = self.held_out(Y, shares(values, np.array([weight]))[:, 0])
+            errors = _squared_errors(tried, Y)
+            better = errors < least
+            chosen[better], least[better] = weight, errors[better]
+            scores[:, better] = tried[:, better]
+        return chosen, scores
+
+
+def _by_label(inverse: Array) -> Array:
+    return inverse[:, None] if inverse.ndim == 1 else inverse
+
+
+def _squared_errors(scores: Array, Y: Array) -> Array:
+    gap = scores - Y
+    errors: Array = np.einsum("ij,ij->j", gap, gap)
+    return errors
+
 
 def ridge_path(moments: Moments) -> Path:
     """Every λ without a graph, from one eigenvalue problem."""
@@ -69,3 +100,11 @@ def graph_path(moments: Moments, lam: float) -> Path:
     """Every γ with the graph of the moments, for one λ."""
     gram = moments.Sxx + lam * np.eye(len(moments.x_mean))
     return Path(*factor_pencil(gram, moments.H), moments)
+
+
+def weight_path(moments: Moments, lam: float, gamma: float) -> Path:
+    """Every weight of a label's errors, for one λ and γ."""
+    penalty = lam * np.eye(len(moments.x_mean))
+    if gamma > 0 and moments.H is not None:
+        penalty += gamma * moments.H
+    return Path(*factor_pencil(moments.Sxx + penalty, penalty), moments)
