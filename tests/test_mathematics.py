@@ -22,6 +22,7 @@ from homi.solver import (
     ridge_path,
     solve,
     total,
+    weight_path,
 )
 from homi.solver.reduced import ReducedProblem
 from homi.solver.updates import update_Bt, update_Wz
@@ -230,6 +231,20 @@ def test_paths(page):
         problem = Problem(moments, LAM, BETA, gamma, **free)
         wanted = leave_one_out(problem, page.X, page.Y, np.eye(4))
         found = path.of(page.X).held_out(page.Y, 1 / (1 + gamma * path.values))
+        np.testing.assert_allclose(found, wanted, atol=1e-8)
+
+
+def test_a_path_of_weights(page):
+    """One eigenvalue problem for all weights of a label: λ/ω and γ/ω for λ and γ."""
+    moments = page.problem.moments
+    path = weight_path(moments, LAM, GAMMA)
+    assert path.values.min() >= 0
+    assert path.values.max() <= 1 + 1e-12
+    for omega in (0.05, 4.0):
+        problem = Problem(moments, LAM / omega, BETA, GAMMA / omega, False)
+        wanted = leave_one_out(problem, page.X, page.Y, np.eye(4))
+        inverse = 1 / (1 - path.values + path.values / omega)
+        found = path.of(page.X).held_out(page.Y, inverse)
         np.testing.assert_allclose(found, wanted, atol=1e-8)
 
 
