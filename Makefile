@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Data sets as ARFF files, if there are any beside the checkout; tests skip without.
 export HOMI_DATA ?= $(firstword $(wildcard data ../shared/data))
 
-.PHONY: demo test lint types unit slow browser speed methods loading metrics scale explorer format clean
+.PHONY: demo test lint types unit slow browser speed methods loading metrics scale explorer docs format clean
 .DEFAULT_GOAL := demo
 
 .venv/installed: pyproject.toml constraints.txt
@@ -25,5 +25,7 @@ loading: .venv/installed ; $(BIN)/python benchmarks/loading.py
 metrics: .venv/installed ; $(BIN)/python benchmarks/metrics.py
 scale: .venv/installed ; $(BIN)/python benchmarks/scale.py && $(BIN)/python benchmarks/scale_sparse.py --output docs/scale_sparse.md && $(BIN)/python benchmarks/scale_dask.py && $(BIN)/python benchmarks/scale_model.py
 explorer: .venv/installed ; $(BIN)/python benchmarks/explorer.py --output docs/explorer_speed.md
+# Warnings are errors; open build/docs/index.html.
+docs: .venv/installed ; OPENBLAS_NUM_THREADS=1 MPLBACKEND=Agg $(BIN)/python -m sphinx -q -W --keep-going -n docs build/docs
 format: .venv/installed ; $(BIN)/ruff check --fix . && $(BIN)/ruff format .
-clean: ; rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+clean: ; rm -rf .venv build dist docs/gallery docs/api/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -119,7 +119,7 @@ def make_correlated(
     direction of its own among them; the directions are orthogonal where there are
     enough features, so that base labels are independent. Each high-order label is
     there exactly where both its parents, two base labels, are: neither of them alone
-    tells. See :class:`Parameters` for the equations.
+    tells. See ``homi.datasets.synthetic.Parameters`` for the equations.
 
     Parameters
     ----------

@@ -63,6 +63,7 @@ class HOMI(OnDask, PartialFit, CallbackSupportMixin, LinearMultiLabelClassifier)
 
     .. math::
         \min_{W,z,B,t}\; \|Y - XW - 1z^T\|^2 + \beta\,\|Y - YB - 1t^T\|^2
+
         + \gamma\,\mathrm{tr}(K^T L K)
         + \lambda\,(\|W\|^2 + \|z\|^2 + \|B\|^2 + \|t\|^2)
 
@@ -179,7 +180,7 @@ class HOMI(OnDask, PartialFit, CallbackSupportMixin, LinearMultiLabelClassifier)
         Names of the labels: columns of a data frame, classes of a 1-D y, or y0, y1, …
     n_features_in_ : int
         Number of features seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, if X had names that are all strings.
 
     Notes

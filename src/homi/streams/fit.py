@@ -80,7 +80,8 @@ def fit_stream(
     every : float, default=30.0
         Seconds between two writes of the checkpoint; 0 for one after each batch.
     progress : callable, default=None
-        Called with a :class:`Progress` after each batch; ``print`` will do.
+        Called with a :class:`homi.streams.Progress` after each batch; ``print`` will
+        do.
 
     Returns
     -------

@@ -63,11 +63,10 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):
     estimator : classifier
         Any multi-label classifier or pipeline. Its scores are ``ranking_scores``,
         ``decision_function`` or ``predict_proba``: the first of these that it has.
-    objective : {"hamming", "micro_f1", "macro_f1", "example_f1", "subset_accuracy"}, \
-            default="hamming"
-        What to do best: least Hamming loss, or the largest of the others.
-    strategy : {"global", "per_label", "cardinality", "top_k", "auto"}, \
-            default="per_label"
+    objective : str, default="hamming"
+        What to do best: least Hamming loss (``"hamming"``), or the largest
+        ``"micro_f1"``, ``"macro_f1"``, ``"example_f1"`` or ``"subset_accuracy"``.
+    strategy : str, default="per_label"
         ``"global"``: all labels share a threshold. ``"per_label"``: each label has
         its own. ``"top_k"``: every row has the k labels of highest score.
         ``"cardinality"``: a ridge regression on the sorted scores of a row says how
@@ -119,7 +118,7 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):
         y0, y1, …
     n_features_in_ : int
         Number of features seen in ``fit``, if the classifier tells.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, likewise.
 
     Notes
