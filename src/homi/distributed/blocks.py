@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ import numpy as np
 from dask.delayed import Delayed, delayed
 from scipy import sparse
 
-from homi.distributed.tasks import fused
+from homi.distributed.tasks import each, fused
 
 
 class Block(NamedTuple):
@@ -40,7 +40,7 @@ class Blocks:
 
     def classes(self) -> Any:
         """All different values of y, in order."""
-        found = dask.compute(*fused([delayed(_unique)(b.y) for b in self.blocks]))
+        found = dask.compute(*fused(each(_unique, [(b.y,) for b in self.blocks])))
         return np.unique(np.concatenate(found))
 
 
@@ -75,11 +75,6 @@ def row_blocks(X: Any, y: Any) -> Blocks:
     return Blocks(blocks, (int(ends[-1]), like[0].shape[1]), *like)
 
 
-def checked(block: Block, check: Callable[[Any, int, int, int], Any]) -> Delayed:
-    """The rows of a block, checked where they are."""
-    return delayed(check)(block.X, block.number, block.start, block.stop)
-
-
 def is_frame(collection: Any) -> bool:
     """Whether it is a data frame or a series of Dask."""
     return not hasattr(collection, "chunks")
@@ -101,7 +96,7 @@ def _lengths(collections: Sequence[tuple[Any, list[Delayed]]]) -> list[list[int]
     """Rows of every block: those that Dask does not know are counted, all at once."""
     known = [_known(collection) for collection, _ in collections]
     unknown = [
-        [] if counts is not None else fused([delayed(_n_rows)(x) for x in parts])
+        [] if counts is not None else fused(each(_n_rows, [(x,) for x in parts]))
         for counts, (_, parts) in zip(known, collections, strict=True)
     ]
     counted = dask.compute(*unknown)

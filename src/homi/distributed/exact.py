@@ -12,8 +12,8 @@ from typing import Any
 
 from dask.delayed import Delayed, delayed
 
-from homi.distributed.blocks import Block, Blocks, checked, stacked
-from homi.distributed.tasks import fused, tree_sum
+from homi.distributed.blocks import Block, Blocks, stacked
+from homi.distributed.tasks import each, fused, tree_sum
 from homi.graph.between import edge_product, found_among, nearest_of
 from homi.linalg import Array
 
@@ -61,10 +61,21 @@ def _joined(
 ) -> list[tuple[int, int, Any]]:
     """(start, stop, rows) of at most so many groups of blocks."""
     step = -(-len(blocks) // _MOST)
-    parts = fused([checked(block, check) for block in blocks])
+    shared = delayed(check)
+    parts = fused(each(_checked, [(shared, *block[:-1]) for block in blocks]))
     groups = []
     for i in range(0, len(blocks), step):
         some, rows = blocks[i : i + step], parts[i : i + step]
         X = rows[0] if len(rows) == 1 else delayed(stacked)(rows)
         groups.append((some[0].start, some[-1].stop, X))
     return groups
+
+
+def _checked(
+    check: Callable[[Any, int, int, int], Any],
+    number: int,
+    start: int,
+    stop: int,
+    X: Any,
+) -> Any:
+    return check(X, number, start, stop)

@@ -11,8 +11,8 @@ from dask.delayed import delayed
 from numpy.typing import NDArray
 from scipy import sparse
 
-from homi.distributed.blocks import Blocks, checked, stacked
-from homi.distributed.tasks import fused
+from homi.distributed.blocks import Blocks, stacked
+from homi.distributed.tasks import each, fused
 
 
 def taken(
@@ -26,17 +26,25 @@ def taken(
     """
     order = np.argsort(rows, kind="stable")
     ordered = rows[order]
-    parts = []
+    shared, calls = delayed(check), []
     for block in blocks.blocks:
         first, last = np.searchsorted(ordered, [block.start, block.stop])
         if first < last:
             places = ordered[first:last] - block.start
-            parts.append(delayed(_take)(checked(block, check), places))
-    found = stacked(list(dask.compute(*fused(parts))))
+            calls.append((shared, *block[:-1], places))
+    found = stacked(list(dask.compute(*fused(each(_take, calls)))))
     back = np.empty_like(order)
     back[order] = np.arange(len(order))
     return found[back]
 
 
-def _take(X: Any, places: NDArray[np.int64]) -> Any:
+def _take(
+    check: Callable[[Any, int, int, int], Any],
+    number: int,
+    start: int,
+    stop: int,
+    X: Any,
+    places: NDArray[np.int64],
+) -> Any:
+    X = check(X, number, start, stop)
     return (sparse.csr_array(X) if sparse.issparse(X) else X)[places]

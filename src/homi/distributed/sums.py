@@ -8,8 +8,8 @@ from typing import Any
 from dask.delayed import delayed
 from dask.sizeof import sizeof
 
-from homi.distributed.blocks import Block, Blocks
-from homi.distributed.tasks import computed, fused, tree_sum
+from homi.distributed.blocks import Blocks
+from homi.distributed.tasks import computed, each, fused, tree_sum
 from homi.graph.anchors import TiedMoments, Ties
 from homi.moments import Moments
 
@@ -20,14 +20,20 @@ Check = Callable[[Any, Any, int, int, int], tuple[Any, Any]]
 def summed(blocks: Blocks, function: Callable[[Any, Any], Any], check: Check) -> Any:
     """The sum over blocks of a function of their rows and labels, once checked."""
     shared = delayed((function, check))
-    parts = [delayed(_part)(shared, block) for block in map(tuple, blocks.blocks)]
+    parts = each(_part, [(shared, *block) for block in blocks.blocks])
     return computed(tree_sum(fused(parts)))
 
 
-def _part(shared: tuple[Callable[[Any, Any], Any], Check], block: Any) -> Any:
+def _part(
+    shared: tuple[Callable[[Any, Any], Any], Check],
+    number: int,
+    start: int,
+    stop: int,
+    X: Any,
+    y: Any,
+) -> Any:
     """What a block adds. Runs where the block is."""
     function, check = shared
-    number, start, stop, X, y = Block(*block)
     return function(*check(X, y, number, start, stop))
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from operator import add
 from typing import Any
 from uuid import uuid4
 
 import dask
+from dask._task_spec import Task, TaskRef
 from dask.core import convert_legacy_graph
-from dask.delayed import Delayed, delayed
+from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
 
 #: Results that are added up in one task.
@@ -26,14 +27,34 @@ def tree_sum(parts: Sequence[Delayed]) -> Delayed:
     """The sum of parts, always in the same order: who computes it changes no bit."""
     parts = list(parts)
     while len(parts) > 1:
-        parts = [
-            delayed(_sum)(parts[i : i + _ARITY]) for i in range(0, len(parts), _ARITY)
-        ]
+        groups = [parts[i : i + _ARITY] for i in range(0, len(parts), _ARITY)]
+        parts = each(_sum, groups)
     return parts[0]
 
 
-def _sum(parts: list[Any]) -> Any:
+def _sum(*parts: Any) -> Any:
     return reduce(add, parts)
+
+
+def each(function: Callable[..., Any], calls: Sequence[Sequence[Any]]) -> list[Delayed]:
+    """The function of these arguments, call by call; delayed ones are waited for.
+
+    As ``delayed(function)(*arguments)``, in one layer for all. Dask would look into
+    every argument and copy its graph for each call: milliseconds for each block of
+    rows, while the workers wait.
+    """
+    layer = f"{function.__name__.strip('_')}-{uuid4().hex}"
+    needed = [x for arguments in calls for x in arguments if isinstance(x, Delayed)]
+    tasks = {}
+    for i, arguments in enumerate(calls):
+        given = [TaskRef(x.key) if isinstance(x, Delayed) else x for x in arguments]
+        tasks[layer, i] = Task((layer, i), function, *given)
+    # Blocks of one collection have one graph: once is enough. Those that are made
+    # when asked for are held, so that no other one gets their address.
+    graphs = [x.__dask_graph__() for x in needed]
+    different = {id(graph): x for graph, x in zip(graphs, needed, strict=True)}
+    graph = HighLevelGraph.from_collections(layer, tasks, list(different.values()))
+    return [Delayed(key, graph, layer=layer) for key in tasks]
 
 
 def fused(parts: Sequence[Delayed]) -> list[Delayed]:
@@ -45,7 +66,8 @@ def fused(parts: Sequence[Delayed]) -> list[Delayed]:
     does what the cluster holds already.
     """
     keys = [part.key for part in parts]
-    merged = HighLevelGraph.merge(*(part.__dask_graph__() for part in parts))
+    graphs = {id(graph): graph for part in parts for graph in [part.__dask_graph__()]}
+    merged = HighLevelGraph.merge(*graphs.values())
     graph = convert_legacy_graph(merged.to_dict())
     owners = _owners(graph, keys)
     inside: dict[int, list[Any]] = {i: [] for i in range(len(keys))}
