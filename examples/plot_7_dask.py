@@ -28,7 +28,11 @@ def fit_on_workers(X, Y):
     """A model of rows that are spread over the workers."""
     with (
         LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+            n_workers=2,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+            silence_logs=50,
         ) as cluster,
         Client(cluster),
     ):
