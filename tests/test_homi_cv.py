@@ -4,9 +4,12 @@ import time
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import Ridge, RidgeCV
+from sklearn.metrics import average_precision_score
 from sklearn.model_selection import KFold
 
 from conftest import random_rows
@@ -375,6 +378,22 @@ def test_every_goal(scoring):
     X, Y = random_rows(n=40, m=5, q=3)
     model = HOMICV(scoring, **SMALL).fit(X, Y)
     assert np.isfinite(model.best_score_)
+
+
+@given(
+    st.integers(0, 10_000), st.sampled_from([0.02, 0.5, 1.0]), st.sampled_from([3, 100])
+)
+def test_average_precision_is_that_of_scikit_learn(seed, share, levels):
+    """With few levels, scores of ones and zeros are tied."""
+    rng = np.random.default_rng(seed)
+    Y = (rng.random((30, 4)) < share).astype(float)
+    scores = rng.integers(levels, size=Y.shape) / levels
+    found = goal("average_precision")(Y, scores)
+    if Y.any():
+        expected = average_precision_score(Y.ravel(), scores.ravel())
+        assert found == pytest.approx(expected, rel=1e-12)
+    else:
+        assert found == 0.0
 
 
 def test_goals_are_signed_and_cut_at_one_half():

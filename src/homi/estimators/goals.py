@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import average_precision_score
 
 from homi.metrics import METRICS
 
@@ -19,10 +18,19 @@ Goal = Callable[[Any, Array], float]
 
 
 def average_precision(Y: Any, scores: Array) -> float:
-    """Area under precision and recall of all labels of all rows together."""
-    if not Y.any():
+    """Area under precision and recall of all labels of all rows together.
+
+    As by scikit-learn's ``average_precision_score``, which sorts indices of all scores:
+    values are sorted many times as fast, and only those of ones are gone through.
+    """
+    ones = np.sort(scores[np.asarray(Y, dtype=bool)])
+    if not len(ones):
         return 0.0
-    return float(average_precision_score(Y.ravel(), scores.ravel()))
+    everything = np.sort(scores, axis=None)
+    cuts, counts = np.unique(ones, return_counts=True)
+    found = len(ones) - np.searchsorted(ones, cuts)
+    taken = len(everything) - np.searchsorted(everything, cuts)
+    return float(np.sum(counts * (found / taken)) / len(ones))
 
 
 def negative_squared_error(Y: Any, scores: Array) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ class Path:
     V: Array
     moments: Moments
 
-    @property
+    @cached_property
     def C(self) -> Array:
         """Products of rows and labels."""
         return self.V.T @ self.moments.Sxy
