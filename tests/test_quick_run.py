@@ -107,6 +107,9 @@ def test_twenty_kills_change_nothing(whole, tmp_path):
             some = sorted((tmp_path / "results").rglob("*.json"))[:4]
             for path in some:
                 path.unlink()
+    # What kills have left of files is removed by a run that comes later.
+    for left in (tmp_path / "results").rglob("*.tmp"):
+        os.utime(left, (0, 0))
     run(tmp_path)
     assert not list((tmp_path / "results").rglob("*.tmp"))
     assert_same(report(tmp_path), whole)

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from homi.whole_file import leftovers, whole_file
+from homi.whole_file import leftovers, remove_leftovers_below, whole_file
 
 
 def test_the_target_changes_at_the_end(tmp_path):
@@ -55,3 +55,22 @@ def test_a_directory_that_is_not_there_is_named(tmp_path):
     nowhere = whole_file(tmp_path / "nowhere" / "a.txt")
     with pytest.raises(FileNotFoundError, match="there is no directory"):
         nowhere.__enter__()
+
+
+def test_leftovers_are_removed_once_nobody_writes_them(tmp_path):
+    (tmp_path / "a").mkdir()
+    kept = tmp_path / "a" / "mine.tmp"
+    for target in (tmp_path / "one.json", tmp_path / "a" / "two.json"):
+        with whole_file(target) as unfinished:
+            left = [
+                unfinished.with_name(f"{unfinished.name[:-8]}{k}.tmp") for k in "12"
+            ]
+            for path in (unfinished, kept, *left):
+                path.write_text("half")
+        os.utime(left[0], (0, 0))
+        os.utime(kept, (0, 0))
+    remove_leftovers_below(tmp_path)
+    assert kept.exists()
+    assert len(leftovers(tmp_path / "one.json")) == 1
+    assert len(leftovers(tmp_path / "a" / "two.json")) == 1
+    remove_leftovers_below(tmp_path / "none")

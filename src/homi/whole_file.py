@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+
+#: Seconds without a word written after which nobody writes any more.
+_ABANDONED = 60.0
 
 
 @contextlib.contextmanager
@@ -34,6 +38,15 @@ def whole_file(path: Path) -> Iterator[Path]:
 def leftovers(path: Path) -> list[Path]:
     """What killed processes left of a target."""
     return list(path.parent.glob(f"{_start(path)}*.tmp"))
+
+
+def remove_leftovers_below(directory: Path) -> None:
+    """What killed processes left of any target; what is being written stays."""
+    now = time.time()
+    for path in directory.rglob(".*-*.tmp"):
+        with contextlib.suppress(FileNotFoundError):
+            if now - path.stat().st_mtime > _ABANDONED:
+                path.unlink()
 
 
 def _start(path: Path) -> str:

@@ -12,6 +12,7 @@ from homi.benchmark.cells import Record, Task, recall, store
 from homi.benchmark.compute import asked, compute
 from homi.benchmark.engines import Engine, local
 from homi.benchmark.experiment import Experiment
+from homi.whole_file import remove_leftovers_below
 
 Done = Callable[[Task, Record], None]
 
@@ -50,6 +51,7 @@ def run(
     Whatever ends the run, at most the tasks under way are lost. A task that fails
     does not end the others; those that failed are returned.
     """
+    remove_leftovers_below(directory)
     failures = []
     work = partial(_outcome, experiment, current_commit())
     for task, outcome in (engine or local(1))(work, tasks):
