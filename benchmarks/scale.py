@@ -152,7 +152,7 @@ def anchors_page(found: list[Row]) -> list[str]:
         "## Anchors against neighbours",
         "",
         "The paper's four metrics with the exact graph and with 64 anchors: means of "
-        "five folds, twice. For each metric, λ and γ of each graph are the best by "
+        "five folds. For each metric, λ and γ of each graph are those that are best by "
         "this metric in three folds of the training rows. Both graphs see the same "
         f"folds and values to choose from. Goal: no metric differs by more than {GAP}. "
         "(With λ and γ chosen by the ranking loss for all four, the choice and not the "
