@@ -62,7 +62,8 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
     scoring : str or callable, default="average_precision"
         What is made as large as can be: "average_precision" of all labels of all rows
         together, "neg_mean_squared_error", a metric of ``homi.metrics`` by its name
-        (losses are made small), or a function of Y and scores. A score above one half
+        (losses are made small), or a function of Y and scores, which is asked about all
+        rows and, where labels may have weights, about each fold. A score above one half
         predicts a label.
     lams : array-like of float in (0, inf), default=None
         λ to try; None for 15 values from 0.001 to 10,000, times the mean variance of
