@@ -1,6 +1,8 @@
 """Seeded problems, and the real data where they are at hand."""
 
+import faulthandler
 import os
+import sys
 
 import numpy as np
 import pytest
@@ -68,6 +70,15 @@ def five_folds(model, dataset):
             ]
         )
     return FiveFolds(values)
+
+
+def pytest_sessionfinish():
+    """Threads that libraries leave behind must not keep a process from ending."""
+    faulthandler.dump_traceback_later(60, exit=True, file=sys.__stderr__)
+
+
+def pytest_unconfigure():
+    faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.fixture(autouse=True, scope="session")
