@@ -208,6 +208,8 @@ def test_candidates_are_tried_on_the_workers(client, tmp_path, monkeypatch):
     X, Y = random_rows(n=200)
     options = {"lams": [0.1, 1.0], "widths": [1.0], "random_state": 0}
     expected = HOMICV("neg_mean_squared_error", **options).fit(X, Y)
+    # With one worker, while another starts again, joblib stays in this process.
+    client.wait_for_workers(2, timeout=120)
     monkeypatch.setenv("HOMI_TEST_PROCESSES", str(tmp_path))
     client.run(set_environment, str(tmp_path))
     with joblib.parallel_config("dask"):

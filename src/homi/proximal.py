@@ -45,7 +45,8 @@ def row_lengths(A: Array) -> Array:
 
 def nuclear_norm(A: Array) -> float:
     """``‖A‖_*``, the sum of the singular values."""
-    return float(scipy.linalg.svdvals(A, check_finite=False).sum())
+    values = scipy.linalg.eigvalsh(_gram(A), check_finite=False)
+    return float(np.sqrt(np.maximum(values, 0.0)).sum())
 
 
 def _right_singular(A: Array) -> tuple[Array, Array]:
@@ -54,9 +55,12 @@ def _right_singular(A: Array) -> tuple[Array, Array]:
     By the Gram matrix of that side: several times faster than a decomposition of A,
     and values far below the largest, which lose digits, are those that a step cuts.
     """
-    gram = A @ A.T if A.shape[0] < A.shape[1] else A.T @ A
-    squares, vectors = scipy.linalg.eigh(gram, check_finite=False)
+    squares, vectors = scipy.linalg.eigh(_gram(A), check_finite=False)
     return np.sqrt(np.maximum(squares, 0.0)), vectors
+
+
+def _gram(A: Array) -> Array:
+    return A @ A.T if A.shape[0] < A.shape[1] else A.T @ A
 
 
 class Quadratic(NamedTuple):

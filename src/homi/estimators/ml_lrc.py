@@ -172,8 +172,8 @@ class _Problem(NamedTuple):
         yy = float(np.trace(moments.YtY))
         return cls(np.maximum(g, 0.0), E, E.T @ moments.C, yy, alpha, beta)
 
-    def objective(self, W: Array) -> dict[str, float]:
-        P = self.E.T @ W
+    def objective(self, W: Array, P: Array) -> dict[str, float]:
+        """Its terms, of W and ``P = EᵀW``."""
         RW = np.sqrt(self.g)[:, None] * P
         loss = 0.5 * (np.vdot(RW, RW) - 2.0 * np.vdot(P, self.EtC) + self.yy)
         return {
@@ -197,16 +197,20 @@ def _solve(problem: _Problem, gamma: float, *, max_iter: int, tol: float) -> Des
     # Where the solution is 0, no residual is small beside it.
     floor = 0.01 * _length(r1, Z, r2, V)
     U1, U2 = np.zeros_like(Z), np.zeros_like(V)
+    # A product with E costs more than all else: EᵀV and EᵀU2 are carried along.
+    EtV, EtU2 = P, np.zeros_like(P)
     history = []
     for _ in range(max_iter):
-        P = (EtC + r1 * root * (Z - U1) + r2 * (E.T @ (V - U2))) / denominator
+        P = (EtC + r1 * root * (Z - U1) + r2 * (EtV - EtU2)) / denominator
         W, RW = E @ P, root * P
         Z_old, V_old = Z, V
         Z = shrink_singular_values(RW + U1, alpha / r1)
         V = soft_threshold(W + U2, beta / r2)
         U1 += RW - Z
         U2 += W - V
-        history.append(problem.objective(V))
+        EtV = E.T @ V
+        EtU2 += P - EtV
+        history.append(problem.objective(V, EtV))
         primal = _length(r1, RW - Z, r2, W - V)
         dual = _length(r1, Z - Z_old, r2, V - V_old)
         if max(primal, dual) <= tol * max(_length(r1, RW, r2, W), floor):
