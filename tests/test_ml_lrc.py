@@ -66,6 +66,19 @@ def test_the_minimum_of_a_smooth_solver():
     assert found <= literal_objective(X, Y, peer.reshape(4, 3), b, 2.0, 1.0) + 1e-6
 
 
+@pytest.mark.parametrize("alpha", [2.0**-10, 1.0, 2.0**10])
+@pytest.mark.parametrize("beta", [2.0**-10, 1.0, 2.0**10])
+def test_it_converges_on_all_of_the_papers_grid(alpha, beta):
+    X, Y = random_rows(2, n=150, m=40, q=8)
+    # Features that nearly repeat each other, as real ones do.
+    X = X @ np.random.default_rng(0).normal(size=(40, 40)) ** 3 + 20 * X[:, :1]
+    model = MLLRC(alpha, beta).fit(X, Y)
+    exact = MLLRC(alpha, beta, max_iter=50_000, tol=1e-9).fit(X, Y)
+    found, lowest = (sum(m.history_[-1].values()) for m in (model, exact))
+    assert model.n_iter_ < model.max_iter
+    assert lowest - 1e-9 * abs(lowest) <= found <= 1.001 * lowest
+
+
 def test_without_the_nuclear_norm_it_is_the_lasso():
     X, Y = random_rows(1, n=80, m=6)
     model, _, _ = fitted(X, Y, alpha=0.0, beta=4.0, standardize=False)

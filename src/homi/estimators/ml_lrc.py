@@ -183,14 +183,17 @@ class _Problem(NamedTuple):
         }
 
 
+#: Iterations before the penalties are looked at: at least so many, and more and more.
+_PACE, _GROWTH = 5, 1.1
+#: How far residuals must be apart for a penalty to change.
+_UNEVEN = 2.0
+
+
 def _solve(problem: _Problem, gamma: float, *, max_iter: int, tol: float) -> Descent:
     """ADMM with the splits Z = RW and V = W, scaled duals U1 and U2."""
     g, E, EtC, _, alpha, beta = problem
     root = np.sqrt(g)[:, None]
-    # A tenth of the mean eigenvalue takes five to eight times fewer iterations than
-    # the whole one or a hundredth of it.
     r1, r2 = 1.0, max(0.1 * float(g.mean()), np.finfo(float).tiny)
-    denominator = ((1.0 + r1) * g + r2)[:, None]
     P = EtC / (g + gamma)[:, None]
     W = E @ P
     Z, V = root * P, W
@@ -199,8 +202,9 @@ def _solve(problem: _Problem, gamma: float, *, max_iter: int, tol: float) -> Des
     U1, U2 = np.zeros_like(Z), np.zeros_like(V)
     # A product with E costs more than all else: EᵀV and EᵀU2 are carried along.
     EtV, EtU2 = P, np.zeros_like(P)
-    history = []
-    for _ in range(max_iter):
+    history, look = [], _PACE
+    for turn in range(1, max_iter + 1):
+        denominator = ((1.0 + r1) * g + r2)[:, None]
         P = (EtC + r1 * root * (Z - U1) + r2 * (EtV - EtU2)) / denominator
         W, RW = E @ P, root * P
         Z_old, V_old = Z, V
@@ -215,7 +219,25 @@ def _solve(problem: _Problem, gamma: float, *, max_iter: int, tol: float) -> Des
         dual = _length(r1, Z - Z_old, r2, V - V_old)
         if max(primal, dual) <= tol * max(_length(r1, RW, r2, W), floor):
             return Descent(V, history, converged=True)
+        # One pair of penalties is right for few α and β. The longer one is left alone,
+        # the nearer the iterates come to where it leads.
+        if turn == look:
+            look = max(turn + _PACE, int(_GROWTH * turn))
+            f1 = _balance(RW - Z, Z - Z_old)
+            f2 = _balance(W - V, V - V_old)
+            r1, r2 = r1 * f1, r2 * f2
+            U1 /= f1
+            U2 /= f2
+            EtU2 /= f2
     return Descent(V, history, converged=False)
+
+
+def _balance(primal: Array, dual: Array) -> float:
+    """What a penalty is to be multiplied by, so that both residuals fall alike."""
+    left, right = np.linalg.norm(primal), np.linalg.norm(dual)
+    if left > _UNEVEN * right:
+        return 2.0
+    return 0.5 if right > _UNEVEN * left else 1.0
 
 
 def _length(r1: float, A: Array, r2: float, B: Array) -> float:
