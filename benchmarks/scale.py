@@ -110,11 +110,10 @@ def rows_page(points: list[Row]) -> list[str]:
         "## Rows",
         "",
         "`fit_stream` with anchors on rows of 120 features and 101 labels (4 % ones) "
-        "that are made on the fly, each number of rows in a process of its own, "
-        "against the bare BLAS products XᵀX, XᵀY and YᵀY of the same rows in float64. "
-        "One "
-        "thread, processor time; the making of the rows is taken off. The fit reads "
-        "the rows twice.",
+        "that are made on the fly, each number of rows in a process of its own that "
+        "has fitted once before, against the bare BLAS products XᵀX, XᵀY and YᵀY of "
+        "the same rows in float64. One thread, processor time; the making of the rows "
+        "is taken off. The fit reads the rows twice.",
         "",
         *table(shown),
         "",

@@ -21,8 +21,8 @@ from homi.linalg import Array
 #: Rows of a block. A block of products stays in the cache with this size.
 _BLOCK = 1024
 
-#: Numbers in a block of neighbours: 16 MB of them.
-_BLOCK_ENTRIES = 2**21
+#: Numbers in a block of neighbours: 1 MB, which stays in the cache as well.
+_BLOCK_ENTRIES = 2**17
 
 #: Below this share of non-zeros, products of sparse rows with sparse rows are faster.
 _THIN = 0.01
@@ -84,10 +84,14 @@ def _nearest_dense(
 
 def correlations(unit: Array, other: Array, indices: NDArray[np.int64]) -> Array:
     """Products of each unit row with the other unit rows named beside it."""
-    out = np.empty(indices.shape)
-    step = max(1, _BLOCK_ENTRIES // max(1, indices.shape[1] * unit.shape[1]))
-    for rows in _blocks(len(unit), step):
-        others = other.take(indices[rows], axis=0)
+    n, s = indices.shape
+    out = np.empty((n, s))
+    step = max(1, _BLOCK_ENTRIES // max(1, s * unit.shape[1]))
+    room = np.empty((min(step, n), s, unit.shape[1]))
+    for rows in _blocks(n, step):
+        others = room[: rows.stop - rows.start]
+        # Whatever the mode, numbers of rows are right; this one needs no copy.
+        other.take(indices[rows], axis=0, out=others, mode="clip")
         out[rows] = (others @ unit[rows, :, None])[..., 0]
     return out
 
