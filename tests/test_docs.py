@@ -70,19 +70,24 @@ def test_the_api_page_has_every_public_name():
 
 
 def test_which_method_says_what_was_measured():
-    """docs/which_method.md: HOMICV has the best average rank on all four metrics."""
+    """docs/which_method.md: who has the best average rank of sixteen, by metric."""
     page = (ROOT / "docs" / "which_method.md").read_text(encoding="utf-8")
-    assert "the best average rank of sixteen on each" in page
+    assert (
+        "the best average rank of sixteen by Hamming loss, one-error and macro" in page
+    )
+    assert "by ranking loss the\nlogistic regression is ahead of it" in page
     best = (ROOT / "docs" / "best.md").read_text(encoding="utf-8")
     tables = re.findall(r"^\| entry .*?(?=\n\n)", best, re.M | re.S)
-    assert len(tables) == 4
+    first = []
     for table in tables:
         rows = [line.strip("| ").split(" | ") for line in table.splitlines()[2:]]
         if any("not run" in row[-1] or "–" in row[-1] for row in rows):
             pytest.skip("docs/best.md has entries without a rank")
         ranks = {row[0]: float(row[-1].strip("*")) for row in rows}
         assert len(ranks) == 16
-        assert min(ranks, key=ranks.get) == "HOMICV"
+        first += [min(ranks, key=ranks.get)]
+        assert sorted(ranks.values()).index(ranks["HOMICV"]) < 2
+    assert first == ["HOMICV", "tuned-logistic", "HOMICV", "HOMICV"]
 
 
 @pytest.mark.parametrize("name", ["index", "which_method"])
