@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from scale_anchors import METRICS, compare
+from scale_anchors import METRICS, TESTED, compare
 from threadpoolctl import threadpool_limits
 
 import homi
@@ -154,10 +154,10 @@ def anchors_page(found: list[Row]) -> list[str]:
         "## Anchors against neighbours",
         "",
         "The paper's four metrics with the exact graph and with 64 anchors: means of "
-        "folds of a fifth of the rows, until 2,000 rows at least were tested: of the "
-        "five once or, where rows are few, several times; of large data sets the first "
-        "ones. For each metric, λ and γ of each graph are those that are best by this "
-        "metric in three folds of the training rows. Both graphs see the same "
+        f"folds of a fifth of the rows, until {TESTED:,} rows at least were tested: "
+        "the five once or, where rows are few, several times; of large data sets the "
+        "first few. For each metric, λ and γ of each graph are those that are best by "
+        "this metric in three folds of the training rows. Both graphs see the same "
         f"folds and values to choose from. Goal: no metric differs by more than {GAP}. "
         "(With λ and γ chosen by the ranking loss for all four, the choice and not the "
         "graph made Hamming loss or one-error differ by up to 0.0104. With the five "
