@@ -73,7 +73,10 @@ def five_folds(model, dataset):
 
 
 def pytest_sessionfinish():
-    """Threads that libraries leave behind must not keep a process from ending."""
+    """What libraries leave behind must not keep a process from ending.
+
+    It says where it hangs. All tests have been told of by then, so that they decide.
+    """
     faulthandler.dump_traceback_later(60, exit=True, file=sys.__stderr__)
 
 
