@@ -15,6 +15,9 @@ from homi.linalg import Array
 #: Bytes of a temporary block of rows or columns.
 _BLOCK_BYTES = 16 * 2**20
 
+#: Bytes of one that is only summed: it stays in the cache.
+_SUM_BYTES = 2**18
+
 #: Above this share of non-zeros, a block of sparse rows is multiplied faster dense.
 _THIN = 0.05
 
@@ -220,8 +223,10 @@ def quadratic(X: Any, L: sparse.csr_array) -> Array:
 def column_units(X: Any) -> tuple[Array, Array]:
     """Means of the columns and their deviations, as in Moments but in O(nm)."""
     X = _rows(X)
-    mean = _column_means(X)
-    return mean, _deviations(_column_sums(X, mean, power=2) / X.shape[0], mean)
+    # Any value inside the spread will do to keep digits.
+    near = _rough_means(X[:100])
+    gap, square = (_column_sums(X, near, power=k) / X.shape[0] for k in (1, 2))
+    return near + gap, _deviations(square - gap**2, near)
 
 
 def _deviations(variance: Array, mean: Array) -> Array:
@@ -231,9 +236,9 @@ def _deviations(variance: Array, mean: Array) -> Array:
     return np.where(constant, 1.0, np.sqrt(np.where(constant, 1.0, variance)))
 
 
-def _blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
+def _blocks(n_rows: int, n_columns: int, size: int | None = None) -> Iterator[slice]:
     """Slices of rows whose float64 copy fits a block."""
-    step = max(1, _BLOCK_BYTES // (8 * max(1, n_columns)))
+    step = max(1, (size or _BLOCK_BYTES) // (8 * max(1, n_columns)))
     return (slice(i, i + step) for i in range(0, n_rows, step))
 
 
@@ -289,11 +294,14 @@ def _rough_means(A: Any, w: Array | None = None) -> Array:
 
 def _column_sums(A: Any, shift: Array, w: Array | None = None, power: int = 1) -> Array:
     """Column sums of ``(A - shift)**power`` in float64 (scipy: float32 in float32)."""
-    if not sparse.issparse(A):
-        gaps = ((rows, (A[rows] - shift) ** power) for rows in _blocks(*A.shape))
-        parts = (gap.sum(axis=0) if w is None else w[rows] @ gap for rows, gap in gaps)
-        return np.sum(list(parts), axis=0)
     m = A.shape[1]
+    if not sparse.issparse(A):
+        sums = np.zeros(m)
+        for rows in _blocks(*A.shape, _SUM_BYTES):
+            gap = A[rows] - shift
+            gap = gap * gap if power == 2 else gap
+            sums += (np.ones(len(gap)) if w is None else w[rows]) @ gap
+        return sums
     each = None if w is None else np.repeat(w, np.diff(A.indptr))
     stored = np.bincount(A.indices, each, minlength=m)
     values = (A.data - shift[A.indices]) ** power

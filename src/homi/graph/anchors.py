@@ -22,8 +22,8 @@ from scipy import sparse
 from homi.linalg import Array
 from homi.moments import Moments
 
-#: Bytes of a block of rows and of their products with all anchors.
-_BLOCK_BYTES = 2**23
+#: Bytes of a block of rows, or of their products with all anchors, and fewest rows.
+_BLOCK_BYTES, _BLOCK_ROWS = 2**20, 256
 
 #: Below this share of a row's length, what an anchor has of it is rounding error.
 _FLAT = 1e-7
@@ -199,7 +199,7 @@ def ties(X: Any, plan: AnchorPlan) -> Iterator[tuple[slice, Any, sparse.csr_arra
     products = _sparse_products if is_sparse else _dense_products
     # Of sparse rows, only the products with the anchors are ever dense.
     width = len(plan.anchors) if is_sparse else max(len(plan.anchors), X.shape[1])
-    step = max(1, _BLOCK_BYTES // (8 * max(width, 1)))
+    step = max(_BLOCK_ROWS, _BLOCK_BYTES // (8 * max(width, 1)))
     for start in range(0, X.shape[0], step):
         rows = slice(start, min(start + step, X.shape[0]))
         block = X[rows] if is_sparse else X[rows] - plan.center

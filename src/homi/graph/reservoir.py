@@ -62,14 +62,16 @@ class Reservoir:
 def _replaced(rows: Any, fresh: Any, new: Any) -> Any:
     """Rows with some slots filled anew, also slots behind the last."""
     kept = rows.shape[0]
-    if len(fresh) == kept and not sparse.issparse(rows):
-        rows[fresh] = new
-        return rows
-    stack = sparse.vstack if sparse.issparse(rows) else np.concatenate
-    order = np.arange(len(fresh))
-    order[fresh] = kept + np.arange(np.count_nonzero(fresh))
-    both: Any = stack([rows, new])
-    return both.tocsr()[order] if sparse.issparse(both) else both[order]
+    if sparse.issparse(rows):
+        order = np.arange(len(fresh))
+        order[fresh] = kept + np.arange(np.count_nonzero(fresh))
+        return sparse.vstack([rows, new]).tocsr()[order]
+    if len(fresh) > kept:
+        more = np.empty((len(fresh), rows.shape[1]), rows.dtype)
+        more[:kept] = rows
+        rows = more
+    rows[fresh] = new
+    return rows
 
 
 def sample_rows(X: Any, seed: int) -> Any:

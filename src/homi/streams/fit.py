@@ -140,7 +140,9 @@ class _Run:
         X, y = first
         # On the first batch: columns, labels, and what says that it is the same one.
         X, _ = model._check_named(X, y, classes, first=True)
-        self._first, self._fingerprint = X, _fingerprint(model, *first)
+        self._first = X
+        # Of use to a checkpoint alone: it reads the whole batch.
+        self._fingerprint = {} if path is None else _fingerprint(model, *first)
         self._state = self._begun()
         self._saved = time.monotonic()
 
