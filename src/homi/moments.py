@@ -297,7 +297,7 @@ def _column_sums(A: Any, shift: Array, w: Array | None = None, power: int = 1) -
     m = A.shape[1]
     if not sparse.issparse(A):
         sums = np.zeros(m)
-        for rows in _blocks(*A.shape, _SUM_BYTES):
+        for rows in _blocks(A.shape[0], m, _SUM_BYTES):
             gap = A[rows] - shift
             gap = gap * gap if power == 2 else gap
             sums += (np.ones(len(gap)) if w is None else w[rows]) @ gap
