@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from scipy.special import expit
 from sklearn.base import clone
+from sklearn.calibration import _SigmoidCalibration
 from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.metrics import average_precision_score
 from sklearn.model_selection import KFold
@@ -177,6 +179,7 @@ def test_weights_of_labels_that_are_noise():
     Y[:, 0] = rng.random(150) < 0.05
     Y[:, 1] = X[:, 0] > 0
     options = {"gammas": [], "betas": [], "widths": [], "random_state": 0}
+    options |= {"calibration": None}
     model = HOMICV("neg_mean_squared_error", **options).fit(X, Y)
     assert model.label_weight_[0] < model.label_weight_[1]
     assert any(model.cv_results_["weighted"])
@@ -218,12 +221,20 @@ def test_it_chooses_as_ridge_does(seed):
         betas=[],
         widths=[],
         standardize=False,
+        calibration=None,
     ).fit(X, Y)
     assert model.best_params_["lam"] == ridge.alpha_
     assert model.best_score_ == pytest.approx(ridge.best_score_)
     assert len(model.cv_results_["score"]) == 13
     np.testing.assert_allclose(
         model.decision_function(X) + 0.5, ridge.predict(X), atol=1e-8
+    )
+    # Log-odds are another scale of the same model.
+    model.set_params(calibration="sigmoid").fit(X, Y)
+    assert model.best_params_["lam"] == ridge.alpha_
+    np.testing.assert_array_equal(
+        np.argsort(model.decision_function(X), axis=0),
+        np.argsort(ridge.predict(X), axis=0),
     )
 
 
@@ -232,15 +243,17 @@ def test_the_best_is_refitted():
     model = HOMICV(**SMALL).fit(X, Y)
     # Weights may be taken although they reach a little less.
     alike = np.array(model.cv_results_["weighted"]) == (model.label_weight_ is not None)
-    by_folds = np.array(model.cv_results_["held_out"]) == "a fold"
-    scores = np.where(alike & by_folds, model.cv_results_["score"], -np.inf)
+    last = np.array(model.cv_results_["calibrated"])
+    assert set(np.array(model.cv_results_["held_out"])[last]) == {"a fold"}
+    scores = np.where(alike & last, model.cv_results_["score"], -np.inf)
     assert model.best_score_ == max(scores)
     best = model.cv_results_["params"][int(np.argmax(scores))]
     assert model.best_params_ == best
     seed = model.best_estimator_.random_state
     again = HOMI(**best, penalize_bias=False, random_state=seed)
     again.fit(X, Y, label_weight=model.label_weight_)
-    np.testing.assert_allclose(again.decision_function(X), model.decision_function(X))
+    log_odds = model.odds_slope_ * again.decision_function(X) + model.odds_offset_
+    np.testing.assert_allclose(log_odds, model.decision_function(X))
     assert isinstance(model.best_estimator_, HOMI)
 
 
@@ -306,7 +319,7 @@ def test_penalties_follow_the_units_of_raw_features():
 def test_scores_of_rows_left_out():
     X, Y = random_rows(n=40, m=6, q=3)
     options = {"widths": [], "gammas": [], "betas": [], "standardize": False}
-    options |= {"label_weights": []}
+    options |= {"label_weights": [], "calibration": None}
     model = HOMICV(lams=[1.0], **options)
     scores = model.fit_held_out(X, Y)
     for i in (0, 17, 39):
@@ -314,6 +327,59 @@ def test_scores_of_rows_left_out():
         without = clone(model).fit(X[others], Y[others])
         expected = without.decision_function(X[[i]])[0]
         np.testing.assert_allclose(scores[i], expected, atol=1e-9)
+
+
+def test_scores_become_log_odds():
+    """By Platt's sigmoids of scores held out, as scikit-learn fits them."""
+    X, Y = random_rows(n=80, m=6, q=3)
+    options = {"lams": [1.0], "widths": [], "gammas": [], "betas": []}
+    options |= {"label_weights": []}
+    plain = HOMICV(calibration=None, **options)
+    held_out, raw = plain.fit_held_out(X, Y), plain.decision_function(X)
+    model = HOMICV(**options)
+    found = model.fit_held_out(X, Y)
+    for j in range(3):
+        sigmoid = _SigmoidCalibration().fit(held_out[:, j], Y[:, j])
+        P = np.clip(sigmoid.predict(raw[:, j]), 1e-12, 1 - 1e-12)
+        np.testing.assert_allclose(model.predict_proba(X)[:, j], P, atol=1e-4)
+        expected = sigmoid.predict(held_out[:, j])
+        np.testing.assert_allclose(expit(found[:, j]), expected, atol=1e-4)
+    np.testing.assert_allclose(
+        model.predict_proba(X), expit(model.decision_function(X))
+    )
+    np.testing.assert_array_equal(model.predict(X), model.predict_proba(X) > 0.5)
+    assert plain.odds_slope_ is None
+    assert plain.odds_offset_ is None
+
+
+def test_rare_labels_are_ranked_by_their_odds():
+    """Ridge scores of a rare label are noise around its share: too high in most rows.
+
+    Of labels that are as sure, the frequent one must come first in the rows that have
+    neither.
+    """
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 30))
+    share = np.array([0.3, 0.3, 0.02, 0.02, 0.02, 0.02])
+    cuts = np.quantile(X[:, :6] + 0.7 * rng.normal(size=(400, 6)), 1 - share, axis=0)
+    Y = (X[:, :6] + 0.7 * rng.normal(size=(400, 6)) > np.diag(cuts)).astype(int)
+    options = {"lams": [1.0], "widths": [], "gammas": [], "betas": []}
+    options |= {"label_weights": [], "random_state": 0}
+    train, test = slice(200), slice(200, None)
+    losses = [
+        ranking_loss(Y[test], fitted.decision_function(X[test]))
+        for kind in ("sigmoid", None)
+        for fitted in [HOMICV(calibration=kind, **options).fit(X[train], Y[train])]
+    ]
+    assert losses[0] < losses[1]
+
+
+def test_a_label_that_never_occurs_has_no_odds():
+    X, Y = random_rows(n=60, m=6, q=4)
+    Y[:, 2] = 0
+    model = HOMICV(**SMALL).fit(X, Y)
+    assert np.isfinite(model.decision_function(X)).all()
+    assert not model.predict(X)[:, 2].any()
 
 
 def test_threads_change_nothing():

@@ -47,7 +47,9 @@ def test_waterfalls_add_up_to_the_score(rows, form, with_data):
     model = made.get(form, HOMI()).fit(X, Y)
     given = {"X": X, "y": Y} if with_data else {"rows": X[:7]}
     page = page_facts(explain(model, None, **given))
-    scores = model.decision_function(X) + 0.5
+    # Log-odds of HOMICV are shown as they are.
+    assert page["logOdds"] == (form == "cv")
+    scores = model.decision_function(X) + (0.0 if form == "cv" else 0.5)
     numbers = [int(row["name"].removeprefix("row ")) for row in page["rows"]]
     assert len(numbers) == (6 if with_data else 7)
     for number, row in zip(numbers, page["rows"], strict=True):

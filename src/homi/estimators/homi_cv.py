@@ -8,16 +8,18 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.special import expit
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 
 from homi.estimators._compat import Interval, StrOptions, fit_context
-from homi.estimators.base import MultiLabelClassifier
+from homi.estimators.base import MultiLabelClassifier, strictly_inside
 from homi.estimators.goals import GOALS, Array, goal
 from homi.estimators.homi import HOMI
 from homi.estimators.kernel_map import KERNELS, KernelMap
 from homi.estimators.search import Look, Search, Space, Trial
 from homi.estimators.view import View, kernel_view, linear_view
+from homi.margins import fit_sigmoids
 
 #: Penalties tried by default: from nearly none to more than rows of most data sets.
 _LAMS = tuple(float(x) for x in np.logspace(-3, 4, 15))
@@ -34,6 +36,8 @@ _KERNELS = ("rbf", "laplacian")
 _WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 #: Rows that each row is tied to; the others are tried if the first, 10, helps.
 _NEIGHBORS = (5, 10, 20)
+#: What ``cv_results_`` tells of each candidate.
+_COLUMNS = ("params", "score", "held_out", "weighted", "calibrated")
 
 
 class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
@@ -56,6 +60,11 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
     correct each other (``correlation="held-out"`` of :class:`HOMI`). Biases have no
     penalty, so that ridge regression is among the candidates, chosen as by
     scikit-learn's ``RidgeCV``.
+
+    In the end, each label's scores become log-odds by Platt's sigmoid, fitted to scores
+    of rows held out. A label keeps its order of the rows, but the labels of a row are
+    compared by their probabilities: squared errors leave scores of rare labels too near
+    to those of frequent ones.
 
     Parameters
     ----------
@@ -90,6 +99,9 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
         Most Nyström features.
     standardize : bool or "auto", default="auto"
         Whether every feature is brought to mean 0 and variance 1; "auto" tries both.
+    calibration : "sigmoid" or None, default="sigmoid"
+        Whether scores become log-odds. Weights and corrections are then chosen by
+        probabilities. None for the scores of ``best_estimator_`` as they are.
     time_budget : float in (0, inf) or None, default=None
         Seconds after which nothing more is tried; what was found so far is taken. At
         least one candidate is always tried.
@@ -107,13 +119,17 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
         Its hyper-parameters that were chosen.
     label_weight_ : ndarray of shape (n_labels,) or None
         What it was fitted with as ``label_weight``; None where labels count alike.
+    odds_slope_, odds_offset_ : ndarray of shape (n_labels,) or None
+        What makes log-odds of the decision scores of ``best_estimator_``: each label's
+        slope times these, and its offset. None where they stay as they are.
     best_score_ : float
         The goal that it reached on rows held out.
     cv_results_ : dict of list
         One entry for each candidate that was tried, in order: ``"params"``,
         ``"score"``, ``"held_out"``: "one row", or "a fold" for graphs, weights,
-        corrections and the candidates that they are compared with, and ``"weighted"``:
-        whether labels have weights of their own.
+        corrections and the candidates that they are compared with, ``"weighted"``:
+        whether labels have weights of their own, and ``"calibrated"``: whether the goal
+        was asked about probabilities.
     classes_, label_names_, n_features_in_, feature_names_in_
         As of :class:`HOMI`.
 
@@ -156,6 +172,7 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), "array-like"],
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "standardize": ["boolean", StrOptions({"auto"})],
+        "calibration": [StrOptions({"sigmoid"}), None],
         "time_budget": [Interval(Real, 0, None, closed="neither"), None],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
@@ -174,6 +191,7 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
         n_neighbors=_NEIGHBORS,
         n_components=1000,
         standardize="auto",
+        calibration="sigmoid",
         time_budget=None,
         n_jobs=None,
         random_state=None,
@@ -188,6 +206,7 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
         self.n_neighbors = n_neighbors
         self.n_components = n_components
         self.standardize = standardize
+        self.calibration = calibration
         self.time_budget = time_budget
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -225,7 +244,7 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
         scores : ndarray of shape (n_samples, n_labels)
             What ``decision_function`` would give for each row if the chosen model had
             been fitted without it: to all other rows, or to other folds where a graph
-            or corrections were tried.
+            or corrections were tried. The sigmoids are those of all rows.
         """
         rows, target = self._check_fit_input(X, y)
         Y = target.indicator
@@ -242,10 +261,13 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
             deadline=self._deadline(),
             n_jobs=self.n_jobs,
             seed=seed,
+            calibrate=self.calibration is not None,
             after=self._tell(groups, X, y),
         )
         search.run(space)
         self._store(search)
+        held_out = search.scores - 0.5
+        self._calibrate(held_out, Y)
         self.label_weight_ = search.label_weight(space.label_weights)
         self.best_estimator_ = HOMI(
             **self.best_params_,
@@ -256,20 +278,28 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
         groups.call_on_fit_task_end(
             estimator=self, X=X, y=y, reconstruction_attributes=lambda: {}
         )
-        return search.scores - 0.5
+        return self._as_log_odds(held_out)
 
     explain = HOMI.explain
 
     def _store(self, search: Search) -> None:
-        params, scores, held_out, weighted = zip(*search.tried, strict=True)
-        self.cv_results_ = {
-            "params": list(params),
-            "score": list(scores),
-            "held_out": list(held_out),
-            "weighted": list(weighted),
-        }
+        columns = map(list, zip(*search.tried, strict=True))
+        self.cv_results_ = dict(zip(_COLUMNS, columns, strict=True))
         self.best_params_: dict[str, Any] = search.best.params
         self.best_score_ = search.best.value
+
+    def _calibrate(self, scores: Array, Y: Array) -> None:
+        self.odds_slope_: Array | None = None
+        self.odds_offset_: Array | None = None
+        if self.calibration is not None:
+            sigmoids = fit_sigmoids(scores, Y)
+            # A sigmoid's exponent falls as the log-odds rise.
+            self.odds_slope_, self.odds_offset_ = -sigmoids.slope, -sigmoids.offset
+
+    def _as_log_odds(self, scores: Array) -> Array:
+        if self.odds_slope_ is None or self.odds_offset_ is None:
+            return scores
+        return scores * self.odds_slope_ + self.odds_offset_
 
     def _tell(self, groups: Any, X: Any, y: Any) -> Any:
         """A callback's view of the search: each group of candidates is a step."""
@@ -336,7 +366,12 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
         return time.monotonic() + budget
 
     def _scores(self, X: Any) -> Array:
-        return self.best_estimator_._scores(X)
+        return self._as_log_odds(self.best_estimator_._scores(X))
+
+    def _probabilities(self, scores: Array) -> Array:
+        if self.odds_slope_ is None:
+            return super()._probabilities(scores)
+        return strictly_inside(expit(scores))
 
 
 def _checked(

@@ -20,6 +20,7 @@ from homi.estimators.fold_scores import (
 from homi.estimators.goals import Array, Goal
 from homi.estimators.graphs import Graph, neighbour_graph
 from homi.estimators.view import View
+from homi.margins import fit_sigmoids
 from homi.solver import RowsOnPath, ridge_path, weight_path
 
 Parameters = dict[str, Any]
@@ -66,6 +67,8 @@ class Trial(NamedTuple):
     held_out: str = "one row"
     #: Whether each label has a weight of its own.
     weighted: bool = False
+    #: Whether the goal was asked about probabilities instead of scores.
+    calibrated: bool = False
 
 
 class Group(NamedTuple):
@@ -94,7 +97,9 @@ class Search:
     In turns: features and λ without a graph; the width of each kernel; then, by folds,
     γ and the number of neighbours for the features that won, with λ and the values next
     to it; weights of the labels, taken unless the folds speak against them; and how far
-    scores correct each other.
+    scores correct each other. The last two are compared by probabilities, if these are
+    what the scores are for: more or less penalty for a label moves all of its scores,
+    and only probabilities of labels can be compared with each other then.
 
     Parameters
     ----------
@@ -110,6 +115,8 @@ class Search:
         Threads; each holds features of its own.
     seed : int
         Of the folds.
+    calibrate : bool
+        Whether scores will be mapped to probabilities, label by label.
     after : callable
         Called after each group of candidates with the best one so far.
     """
@@ -121,6 +128,7 @@ class Search:
     deadline: float = float("inf")
     n_jobs: int | None = None
     seed: int = 0
+    calibrate: bool = False
     after: Callable[[Trial], None] = lambda trial: None
     tried: list[Trial] = field(default_factory=list)
     best: Trial = field(init=False)
@@ -212,11 +220,19 @@ class Search:
         found = weights_by_folds(
             graph.view, self.Y, graph.L, chosen, weights, self.seed
         )
-        self._note_fold(chosen, found[False], graph)
-        self._note_fold(chosen, found[True], graph, weighted=True)
-        if not self._is_worse(found[True], found[False]):
+        alike, own = self._final(found[False]), self._final(found[True])
+        self._note_fold(chosen, found[False], graph, alike)
+        self._note_fold(chosen, found[True], graph, own, weighted=True)
+        if not self._is_worse(own, alike):
             self.best, self.scores, self.graph = self.tried[-1], found[True], graph
         self.after(self.best)
+
+    def _final(self, scores: Array) -> Array:
+        """What the goal is asked about in the end: probabilities, or the scores.
+
+        The sigmoids are those of all rows: two numbers for each label.
+        """
+        return fit_sigmoids(scores, self.Y)(scores) if self.calibrate else scores
 
     def _is_worse(self, new: Array, old: Array) -> bool:
         """By more than one standard error of the folds.
@@ -243,17 +259,28 @@ class Search:
         )
         for beta, scores in found.items():
             corrected = {"correlation": "held-out", "beta": beta} if beta else {}
-            self._note_fold(chosen | corrected, scores, graph, bool(weights))
+            final = self._final(scores)
+            named = chosen | corrected
+            self._note_fold(named, scores, graph, final, weighted=bool(weights))
         self.after(self.best)
 
     def _note_fold(
-        self, params: Parameters, scores: Array, graph: Graph, weighted: bool = False
+        self,
+        params: Parameters,
+        scores: Array,
+        graph: Graph,
+        final: Array | None = None,
+        *,
+        weighted: bool = False,
     ) -> None:
-        value = float(self.goal(self.Y, scores))
-        trial = Trial(params, value, "a fold", weighted)
+        value = float(self.goal(self.Y, scores if final is None else final))
+        calibrated = final is not None and self.calibrate
+        trial = Trial(params, value, "a fold", weighted, calibrated)
         self.tried.append(trial)
-        # Scores of folds are not compared with those of rows left out one by one.
-        if self.best.held_out == "one row" or _value(trial) > _value(self.best):
+        # Scores of folds are not compared with those of rows left out one by one, nor
+        # with probabilities.
+        alike = (self.best.held_out, self.best.calibrated) == ("a fold", calibrated)
+        if not alike or _value(trial) > _value(self.best):
             self.best, self.scores, self.graph = trial, scores, graph
 
     def _try_ridges(self, looks: Sequence[Look], lams: Sequence[float]) -> None:

@@ -129,6 +129,8 @@ def explain_row(
 ) -> Row:
     """Take one row apart. It and the centre are features, mapped if by a kernel."""
     parts = waterfalls(x, known.W, known.z, known.B, known.t, centre)
+    if known.odds is not None:
+        parts = parts.as_log_odds(*known.odds)
     if known.kernel:
         # Features of a kernel have no meaning of their own: they are one bar.
         together = parts.features.sum(axis=0, keepdims=True)

@@ -36,6 +36,9 @@ class Learnt:
         Terms of the objective after each sweep.
     feature_names : list of str
         Names of the features; empty with a kernel.
+    odds : pair of arrays or None
+        Slope and offset of each label that make log-odds of ``g(x) - 1/2``, as of
+        ``HOMICV``; None where g(x) is the score.
     """
 
     names: list[str]
@@ -48,6 +51,7 @@ class Learnt:
     settings: str
     history: list[dict[str, float]]
     feature_names: list[str]
+    odds: tuple[Array, Array] | None = None
 
 
 def learnt(
@@ -74,7 +78,13 @@ def learnt(
         settings=_settings(type(model).__name__, params),
         history=core.history_,
         feature_names=features,
+        odds=_odds(model),
     )
+
+
+def _odds(model: Any) -> tuple[Array, Array] | None:
+    slope = getattr(model, "odds_slope_", None)
+    return None if slope is None else (slope, model.odds_offset_)
 
 
 def fitted_core(model: Any) -> Any:

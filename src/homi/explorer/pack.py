@@ -55,6 +55,7 @@ def _document(facts: Facts) -> dict[str, Any]:
         "features": {f: known.feature_names[f] for f in used},
         "rows": [_row(row) for row in facts.rows],
         "fromMean": facts.from_mean,
+        "logOdds": facts.learnt.odds is not None,
     }
 
 

@@ -37,6 +37,11 @@ class Waterfalls:
         """g(x), one number for each label."""
         return self.start + self.features.sum(axis=0) + self.labels.sum(axis=0)
 
+    def as_log_odds(self, slope: Array, offset: Array) -> Waterfalls:
+        """The same for ``slope (g(x) - 1/2) + offset`` of each label."""
+        start = slope * (self.start - 0.5) + offset
+        return Waterfalls(start, self.features * slope, self.labels * slope)
+
 
 @dataclass(frozen=True)
 class Step:

@@ -120,10 +120,15 @@ def _load_kernel(about: Any, source: Source, m: int) -> KernelMap:
 
 #: How HOMICV came to its model.
 _OF_CHOICE = ("best_params_", "best_score_", "label_weight_", "cv_results_")
+#: What makes log-odds of its scores.
+_ODDS = ("odds_slope_", "odds_offset_")
 
 
 def dump_homi_cv(model: HOMICV, out: Out) -> dict[str, Any]:
     best = model.best_estimator_
+    if model.calibration is not None:
+        for name in _ODDS:
+            out.put(name, getattr(model, name))
     return {
         **facts_of(model),
         **features_of(model),
@@ -144,4 +149,7 @@ def load_homi_cv(params: Any, fitted: Any, source: Source) -> HOMICV:
     if sizes != (n_labels, n_features):
         raise ModelFileError("the chosen model is of other features or labels.")
     model.best_estimator_ = best
+    for name in _ODDS:
+        given = model.calibration is not None
+        setattr(model, name, source.floats(name, (n_labels,)) if given else None)
     return model

@@ -118,15 +118,19 @@ def _built(graph: Any, model: Any, dtype: type) -> tuple[Any, list[str]]:
     weights = graph.constant(linear.coef_.T.astype(np.float64))
     intercept = graph.constant(linear.intercept_.astype(np.float64))
     raw = graph.op("Add", graph.op("MatMul", X, weights), intercept)
+    probable = parts.bent
+    if getattr(inner, "odds_slope_", None) is not None:
+        raw = parts.log_odds(graph, raw, inner.odds_slope_, inner.odds_offset_)
+        probable = parts.probable
     scores, probabilities = raw, None
     if isinstance(model, TunedThresholds):
         scores = parts.decisions(graph, raw, model._rule)
         if model.calibration is not None:
             probabilities = parts.calibrated(graph, raw, model._maps)
         elif model.estimator_._target.kind == "multilabel-indicator":
-            probabilities = parts.bent(graph, raw)
+            probabilities = probable(graph, raw)
     else:
-        probabilities = parts.bent(graph, raw)
+        probabilities = probable(graph, raw)
     labels = graph.cast(graph.op("Greater", scores, graph.number(0.0)), np.int64)
     q = len(model.label_names_)
     outputs = {"scores": (scores, np.float64, q), "labels": (labels, np.int64, q)}

@@ -195,6 +195,22 @@ def _tail(graph: Graph, side: str) -> str:
     return graph.op("Div", graph.number(TAIL**2), room)
 
 
+def log_odds(graph: Graph, S: str, slope: Any, offset: Any) -> str:
+    """Scores on each label's own scale as log-odds."""
+    scaled = graph.op("Mul", S, graph.constant(slope))
+    return graph.op("Add", scaled, graph.constant(offset))
+
+
+def probable(graph: Graph, S: str) -> str:
+    """The probabilities of log-odds, strictly inside (0, 1)."""
+    return _strictly_inside(graph, graph.op("Sigmoid", S))
+
+
+def _strictly_inside(graph: Graph, P: str) -> str:
+    ends = np.nextafter(0.0, 1.0), np.nextafter(1.0, 0.0)
+    return graph.op("Clip", P, *(graph.number(float(end)) for end in ends))
+
+
 def calibrated(graph: Graph, S: str, maps: CalibrationMaps) -> str | None:
     """Probabilities by sigmoids; None for isotonic maps, which ONNX has no word for."""
     if not isinstance(maps.own, Sigmoids) or not isinstance(maps.pooled, Sigmoids):
@@ -202,10 +218,7 @@ def calibrated(graph: Graph, S: str, maps: CalibrationMaps) -> str | None:
     own, pooled = (_sigmoid(graph, S, found) for found in (maps.own, maps.pooled))
     mine = graph.op("Mul", own, graph.constant(maps.weight))
     theirs = graph.op("Mul", pooled, graph.constant(1.0 - maps.weight))
-    ends = np.nextafter(0.0, 1.0), np.nextafter(1.0, 0.0)
-    return graph.op(
-        "Clip", graph.op("Add", mine, theirs), *(graph.number(float(e)) for e in ends)
-    )
+    return _strictly_inside(graph, graph.op("Add", mine, theirs))
 
 
 def _sigmoid(graph: Graph, S: str, found: Sigmoids) -> str:

@@ -1,10 +1,13 @@
-// Why a row has a score: from the mean row, bar by bar, to g(x).
+// Why a row has a score: from the mean row, bar by bar, to g(x) or its log-odds.
 
 const startRows = () => {
   if (!facts.rows.length) return;
   const pickRow = byId("row");
   const pickScore = byId("score");
   const place = byId("waterfall");
+  // What a score must be above for its label to be predicted, and its name.
+  const [half, above] = facts.logOdds ? [0, "zero"] : [0.5, "one half"];
+  const score = facts.logOdds ? "log-odds" : "g(x)";
 
   const title = (row, [kind, index, , number]) => {
     if (kind === "label") return index < 0 ? `${whole(number)} other labels` : names[index];
@@ -19,13 +22,13 @@ const startRows = () => {
     const fill = make("span", { class: `fill ${sign}` });
     fill.style.left = `${left}%`;
     fill.style.width = `${Math.max(right - left, 0.35)}%`;
-    const half = make("span", { class: "half", "aria-hidden": "true" });
-    half.style.left = `${scale(0.5)}%`;
+    const mark = make("span", { class: "half", "aria-hidden": "true" });
+    mark.style.left = `${scale(half)}%`;
     return make(
       "li",
       { class: kind, "data-value": value },
       make("span", { class: "what" }, text),
-      make("span", { class: "track", "aria-hidden": "true" }, half, fill),
+      make("span", { class: "track", "aria-hidden": "true" }, mark, fill),
       make("span", { class: "value" }, kind === "total" ? plain(value) : signed(value)),
     );
   };
@@ -35,8 +38,8 @@ const startRows = () => {
     const why = row.why[Number(pickScore.value)];
     const ends = [why.start];
     for (const step of why.steps) ends.push(ends.at(-1) + step[2]);
-    const low = Math.min(0, 0.5, ...ends);
-    const high = Math.max(0.5, ...ends);
+    const low = Math.min(0, half, ...ends);
+    const high = Math.max(half, ...ends);
     const scale = (value) => (100 * (value - low)) / (high - low || 1);
     const heading = (text) => make("li", { class: "heading" }, text);
     const lines = [line("total", facts.fromMean ? "the mean row" : "a row of zeros", 0, why.start, scale, why.start)];
@@ -46,13 +49,13 @@ const startRows = () => {
       kind = step[0];
       lines.push(line(kind, title(row, step), ends[k], ends[k + 1], scale, step[2]));
     });
-    lines.push(heading("Together"), line("total", "g(x), the score", 0, why.score, scale, why.score));
+    lines.push(heading("Together"), line("total", `${score}, the score`, 0, why.score, scale, why.score));
     const has = row.truth?.includes(why.label);
     const truth = row.truth ? `; the row ${has ? "has" : "does not have"} it` : "";
-    const verdict = why.score > 0.5 ? "above one half: predicted" : "not above one half: not predicted";
+    const verdict = why.score > half ? `above ${above}: predicted` : `not above ${above}: not predicted`;
     place.replaceChildren(
       make("ol", { class: "waterfall" }, ...lines),
-      make("p", { class: "quiet", id: "verdict" }, `${names[why.label]}: g(x) = ${plain(why.score)}, ${verdict}${truth}. The dashed line is one half.`),
+      make("p", { class: "quiet", id: "verdict" }, `${names[why.label]}: ${score} = ${plain(why.score)}, ${verdict}${truth}. The dashed line is ${above}.`),
     );
   };
 
