@@ -42,6 +42,11 @@ SMALL = {"lams": [0.1, 1.0, 10.0], "widths": [1.0], "random_state": 0}
 EMPTY = Params(*[np.zeros(0)] * 4)
 
 
+def share_gap(Y, others):
+    """What each label's share in all rows is above that in some of them."""
+    return Y.mean(axis=0) - Y[others].mean(axis=0)
+
+
 def test_corrections_are_measured_on_rows_that_they_have_not_seen():
     """Each fold by a model, leave-one-out scores and a B that know the others only."""
     X, Y = random_rows(n=41, m=6, q=4)
@@ -51,8 +56,8 @@ def test_corrections_are_measured_on_rows_that_they_have_not_seen():
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)
     for others, rows in KFold(5, shuffle=True, random_state=3).split(Y):
         ridge = Ridge(alpha=0.7).fit(scaled[others], Y[others])
-        plain = ridge.predict(scaled[rows])
-        np.testing.assert_allclose(found[0.0][rows], plain, atol=1e-9)
+        plain, gap = ridge.predict(scaled[rows]), share_gap(Y, others)
+        np.testing.assert_allclose(found[0.0][rows], plain + gap, atol=1e-9)
         seen = np.array(
             [
                 Ridge(alpha=0.7)
@@ -63,7 +68,7 @@ def test_corrections_are_measured_on_rows_that_they_have_not_seen():
         )
         for beta in (0.5, 5.0):
             learnt = correct(EMPTY, seen, Y[others], beta)
-            expected = plain @ learnt.B + learnt.t
+            expected = plain @ learnt.B + learnt.t + gap
             np.testing.assert_allclose(found[beta][rows], expected, atol=1e-8)
 
 
@@ -86,7 +91,7 @@ def test_graphs_are_measured_on_rows_that_are_not_in_them(container):
         for (lam, gamma), scores in found.items():
             A = centred.T @ centred + lam * np.eye(6) + gamma * H
             W = np.linalg.solve(A, centred.T @ (Y[others] - y))
-            expected = (scaled[rows] - mean) @ W + y
+            expected = (scaled[rows] - mean) @ W + Y.mean(axis=0)
             np.testing.assert_allclose(scores[rows], expected, atol=1e-9)
 
 
@@ -130,14 +135,15 @@ def test_weights_are_measured_on_rows_that_they_have_not_seen():
     several = set()
     for others, rows in KFold(5, shuffle=True, random_state=1).split(Y):
         alike = Ridge(alpha=3.0).fit(scaled[others], Y[others]).predict(scaled[rows])
-        np.testing.assert_allclose(found[False][rows], alike, atol=1e-9)
+        gap = share_gap(Y, others)
+        np.testing.assert_allclose(found[False][rows], alike + gap, atol=1e-9)
         chosen, seen = chosen_by_hand(scaled[others], Y[others], 3.0, weights)
         several |= set(chosen)
         ridge = Ridge(alpha=3.0 / chosen).fit(scaled[others], Y[others])
         expected = ridge.predict(scaled[rows])
-        np.testing.assert_allclose(found[True][rows], expected, atol=1e-9)
+        np.testing.assert_allclose(found[True][rows], expected + gap, atol=1e-9)
         learnt = correct(EMPTY, seen, Y[others], 2.0, label_weight=chosen)
-        expected = expected @ learnt.B + learnt.t
+        expected = expected @ learnt.B + learnt.t + gap
         np.testing.assert_allclose(corrected[2.0][rows], expected, atol=1e-8)
     assert len(several) > 1
 
@@ -330,12 +336,17 @@ def test_scores_of_rows_left_out():
 
 
 def test_scores_become_log_odds():
-    """By Platt's sigmoids of scores held out, as scikit-learn fits them."""
+    """By Platt's sigmoids of scores held out, as scikit-learn fits them.
+
+    Each of these is of a model of other rows, with the share of the label in all.
+    """
     X, Y = random_rows(n=80, m=6, q=3)
     options = {"lams": [1.0], "widths": [], "gammas": [], "betas": []}
     options |= {"label_weights": []}
     plain = HOMICV(calibration=None, **options)
     held_out, raw = plain.fit_held_out(X, Y), plain.decision_function(X)
+    for i in range(80):
+        held_out[i] += share_gap(Y, np.arange(80) != i)
     model = HOMICV(**options)
     found = model.fit_held_out(X, Y)
     for j in range(3):

@@ -3,6 +3,11 @@
 A graph helps a row that is left out but keeps its ties: new rows have none. And scores
 that correct each other are learnt from those of the other rows, which have seen the
 labels of the row left out. With a fold, all of it is left out.
+
+All but the share of each label: a fold with more of a rare label leaves less of it to
+the others, so that the scores of the fold would be too low by just that, and rows of
+different folds could not be compared. So the biases are those for the share in all
+rows.
 """
 
 from __future__ import annotations
@@ -29,11 +34,15 @@ Rows = NDArray[np.intp]
 
 
 class Fold(NamedTuple):
-    """Rows that are held out, the others, and the moments of these."""
+    """Rows that are held out, the others, and the moments of these.
+
+    ``gap`` is what the share of each label in all rows is above that in the others.
+    """
 
     held_out: Rows
     others: Rows
     moments: Moments
+    gap: Array
 
 
 def held_out_rows(n: int, seed: int) -> list[Rows]:
@@ -56,7 +65,7 @@ def folds(view: View, Y: Array, L: Any, seed: int) -> Iterator[Fold]:
         rest = rest.in_units(view.mean, view.scale)
         if L is not None:
             rest = _tied(rest, view, L, others)
-        yield Fold(rows, others, rest)
+        yield Fold(rows, others, rest, view.moments.y_mean - rest.y_mean)
 
 
 def _tied(rest: Moments, view: View, L: Any, others: Rows) -> Moments:
@@ -87,7 +96,7 @@ def graphs_by_folds(
             for gamma in gammas:
                 inverse = 1.0 / (1.0 + gamma * path.values)
                 scores = _scores(view, fold, path, inverse)
-                found[lam, gamma][fold.held_out] = scores
+                found[lam, gamma][fold.held_out] = scores + fold.gap
     return found
 
 
@@ -102,8 +111,9 @@ def weights_by_folds(
     for fold in folds(view, Y, L if params["gamma"] > 0 else None, seed):
         path = weight_path(fold.moments, params["lam"], params["gamma"])
         alike = _scores(view, fold, path, np.ones_like(path.values))
-        found[False][fold.held_out] = alike
-        found[True][fold.held_out] = _learnt(view, fold, Y, path, weights).scores
+        own = _learnt(view, fold, Y, path, weights).scores
+        found[False][fold.held_out] = alike + fold.gap
+        found[True][fold.held_out] = own + fold.gap
     return found
 
 
@@ -125,12 +135,12 @@ def corrections_by_folds(
     for fold in folds(view, Y, L if params["gamma"] > 0 else None, seed):
         path = weight_path(fold.moments, params["lam"], params["gamma"])
         part = _learnt(view, fold, Y, path, weights)
-        found[0.0][fold.held_out] = part.scores
+        found[0.0][fold.held_out] = part.scores + fold.gap
         for beta in betas:
             B, t = correction(
                 part.of_others, Y[fold.others], beta, label_weight=part.label_weight
             )
-            found[beta][fold.held_out] = part.scores @ B + t
+            found[beta][fold.held_out] = part.scores @ B + t + fold.gap
     return found
 
 

@@ -244,7 +244,8 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
         scores : ndarray of shape (n_samples, n_labels)
             What ``decision_function`` would give for each row if the chosen model had
             been fitted without it: to all other rows, or to other folds where a graph
-            or corrections were tried. The sigmoids are those of all rows.
+            or corrections were tried. The sigmoids are those of all rows, and where
+            there are any, or folds, so is the share of each label.
         """
         rows, target = self._check_fit_input(X, y)
         Y = target.indicator
@@ -266,7 +267,8 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
         )
         search.run(space)
         self._store(search)
-        held_out = search.scores - 0.5
+        plain = self.calibration is None
+        held_out = (search.scores if plain else search.comparable()) - 0.5
         self._calibrate(held_out, Y)
         self.label_weight_ = search.label_weight(space.label_weights)
         self.best_estimator_ = HOMI(

@@ -149,6 +149,18 @@ class Search:
             weights = space.label_weights if self.best.weighted else ()
             self._try_corrections(space.betas, weights)
 
+    def comparable(self) -> Array:
+        """The best scores, with biases for the share of each label in all rows.
+
+        Those of folds have them. Without a row that has a rare label, its share is less
+        by just that, and scores that hardly differ would be lowest where they should be
+        highest.
+        """
+        n = len(self.Y)
+        if self.best.held_out == "a fold" or n < 2:
+            return self.scores
+        return self.scores + (self.Y - self.Y.mean(axis=0)) / (n - 1)
+
     def label_weight(self, weights: Sequence[float]) -> Array | None:
         """Of the best model, by all rows; None where all labels count alike."""
         if not self.best.weighted:
