@@ -42,6 +42,7 @@ STEPS = {
     "… and weights of the labels": _parts(weights=True),
     "… and B": _parts(corrections=True),
     "… and a kernel": _parts(kernels=True),
+    "… and log-odds": _parts(odds=True),
     "all of these": _parts(kernels=True, graph=True, corrections=True),
     "all, and thresholds": OURS,
 }

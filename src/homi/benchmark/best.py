@@ -19,9 +19,10 @@ class BestHOMI(MultiLabelClassifier):
     kernels, graph, corrections, thresholds : bool, default=True
         Parts of the search that may be left out. Without all four, the penalty of a
         ridge regression is chosen, and whether its features are standardised.
-    weights : bool or None, default=None
-        Whether labels may have weights of their own; None where kernels, graph and
-        corrections are all there, so that a part by itself is measured by itself.
+    weights, odds : bool or None, default=None
+        Whether labels may have weights of their own, and whether scores become
+        log-odds; None where kernels, graph and corrections are all there, so that a
+        part by itself is measured by itself.
     random_state : int or None, default=None
         Seed of the search.
     """
@@ -34,6 +35,7 @@ class BestHOMI(MultiLabelClassifier):
         corrections=True,
         thresholds=True,
         weights=None,
+        odds=None,
         random_state=None,
     ):
         self.kernels = kernels
@@ -41,6 +43,7 @@ class BestHOMI(MultiLabelClassifier):
         self.corrections = corrections
         self.thresholds = thresholds
         self.weights = weights
+        self.odds = odds
         self.random_state = random_state
 
     def fit(self, X, y):
@@ -48,11 +51,13 @@ class BestHOMI(MultiLabelClassifier):
         X, target = self._check_fit_input(X, y)
         whole = self.kernels and self.graph and self.corrections
         weights = whole if self.weights is None else self.weights
+        odds = whole if self.odds is None else self.odds
         search = HOMICV(
             widths=None if self.kernels else [],
             gammas=None if self.graph else [],
             label_weights=None if weights else [],
             betas=None if self.corrections else [],
+            calibration="sigmoid" if odds else None,
             random_state=self.random_state,
         )
         self.model_ = search
