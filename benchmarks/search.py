@@ -90,6 +90,7 @@ def rows_of(dataset: str) -> list[str]:
         widths=[],
         n_neighbors=10,
         standardize=True,
+        calibration=None,
         random_state=0,
     )
     # The fast one first and last, its median counts: the slow one takes minutes.
