@@ -15,8 +15,8 @@ from homi.linalg import Array
 #: Bytes of a temporary block of rows or columns.
 _BLOCK_BYTES = 16 * 2**20
 
-#: Bytes of one that is only summed: it stays in the cache.
-_SUM_BYTES = 2**18
+#: Bytes of one that is only summed, and of one that stays in the cache.
+_SUM_BYTES, _CACHE_BYTES = 2**18, 2**20
 
 #: Above this share of non-zeros, a block of sparse rows is multiplied faster dense.
 _THIN = 0.05
@@ -350,7 +350,9 @@ def _read_once(X: Any, Y: Any, near: Array) -> tuple[Array, ...]:
     """Means and centred moments, by the products of ``X - near`` and Y."""
     (n, m), Y = X.shape, _thin(Y)
     Sxx, Sxy, gap = np.zeros((m, m)), np.zeros((m, Y.shape[1])), np.zeros(m)
-    for rows in _blocks(n, m):
+    # Small blocks stay in the cache; with fewer rows than columns, adding up would be
+    # most of the work.
+    for rows in _blocks(n, m, min(_BLOCK_BYTES, max(_CACHE_BYTES, 32 * m * m))):
         moved = X[rows] - near
         Sxx += moved.T @ moved
         Sxy += (_as_float(Y[rows]).T @ moved).T
