@@ -20,7 +20,6 @@ from homi.datasets import load
 from homi.estimators.fold_scores import (
     corrections_by_folds,
     graphs_by_folds,
-    weights_by_folds,
 )
 from homi.estimators.goals import GOALS, goal
 from homi.estimators.graphs import neighbour_graph
@@ -57,7 +56,7 @@ def test_corrections_are_measured_on_rows_that_they_have_not_seen():
     for others, rows in KFold(5, shuffle=True, random_state=3).split(Y):
         ridge = Ridge(alpha=0.7).fit(scaled[others], Y[others])
         plain, gap = ridge.predict(scaled[rows]), share_gap(Y, others)
-        np.testing.assert_allclose(found[0.0][rows], plain + gap, atol=1e-9)
+        np.testing.assert_allclose(found[False, 0.0][rows], plain + gap, atol=1e-9)
         seen = np.array(
             [
                 Ridge(alpha=0.7)
@@ -69,7 +68,7 @@ def test_corrections_are_measured_on_rows_that_they_have_not_seen():
         for beta in (0.5, 5.0):
             learnt = correct(EMPTY, seen, Y[others], beta)
             expected = plain @ learnt.B + learnt.t + gap
-            np.testing.assert_allclose(found[beta][rows], expected, atol=1e-8)
+            np.testing.assert_allclose(found[False, beta][rows], expected, atol=1e-8)
 
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
@@ -101,8 +100,8 @@ def test_corrections_of_a_model_with_a_graph():
     params = {"lam": 0.7, "gamma": 0.4}
     plain = graphs_by_folds(graph.view, Y, graph.L, [0.7], [0.4], seed=0)
     found = corrections_by_folds(graph.view, Y, graph.L, params, [1.0], seed=0)
-    np.testing.assert_allclose(found[0.0], plain[0.7, 0.4], atol=1e-9)
-    assert np.abs(found[1.0] - found[0.0]).max() > 1e-3
+    np.testing.assert_allclose(found[False, 0.0], plain[0.7, 0.4], atol=1e-9)
+    assert np.abs(found[False, 1.0] - found[False, 0.0]).max() > 1e-3
 
 
 def chosen_by_hand(scaled, Y, lam, weights):
@@ -129,22 +128,21 @@ def test_weights_are_measured_on_rows_that_they_have_not_seen():
     X, Y = random_rows(n=30, m=6, q=4)
     weights, params = [0.1, 5.0], {"lam": 3.0, "gamma": 0.0}
     view = linear_view(X, Y, standardize=True)
-    found = weights_by_folds(view, Y, None, params, weights, seed=1)
-    corrected = corrections_by_folds(view, Y, None, params, [2.0], 1, weights)
+    found = corrections_by_folds(view, Y, None, params, [2.0], 1, weights)
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)
     several = set()
     for others, rows in KFold(5, shuffle=True, random_state=1).split(Y):
         alike = Ridge(alpha=3.0).fit(scaled[others], Y[others]).predict(scaled[rows])
         gap = share_gap(Y, others)
-        np.testing.assert_allclose(found[False][rows], alike + gap, atol=1e-9)
+        np.testing.assert_allclose(found[False, 0.0][rows], alike + gap, atol=1e-9)
         chosen, seen = chosen_by_hand(scaled[others], Y[others], 3.0, weights)
         several |= set(chosen)
         ridge = Ridge(alpha=3.0 / chosen).fit(scaled[others], Y[others])
         expected = ridge.predict(scaled[rows])
-        np.testing.assert_allclose(found[True][rows], expected + gap, atol=1e-9)
+        np.testing.assert_allclose(found[True, 0.0][rows], expected + gap, atol=1e-9)
         learnt = correct(EMPTY, seen, Y[others], 2.0, label_weight=chosen)
         expected = expected @ learnt.B + learnt.t + gap
-        np.testing.assert_allclose(corrected[2.0][rows], expected, atol=1e-8)
+        np.testing.assert_allclose(found[True, 2.0][rows], expected, atol=1e-8)
     assert len(several) > 1
 
 

@@ -100,47 +100,35 @@ def graphs_by_folds(
     return found
 
 
-def weights_by_folds(
-    view: View, Y: Array, L: Any, params: dict[str, Any], weights: Any, seed: int
-) -> dict[bool, Array]:
-    """Scores with all labels counted alike, and (True) by weights of their own.
-
-    The weights for the rows of a fold were chosen by those of all others.
-    """
-    found = {own: np.empty(Y.shape) for own in (False, True)}
-    for fold in folds(view, Y, L if params["gamma"] > 0 else None, seed):
-        path = weight_path(fold.moments, params["lam"], params["gamma"])
-        alike = _scores(view, fold, path, np.ones_like(path.values))
-        own = _learnt(view, fold, Y, path, weights).scores
-        found[False][fold.held_out] = alike + fold.gap
-        found[True][fold.held_out] = own + fold.gap
-    return found
-
-
 def corrections_by_folds(
     view: View,
     Y: Array,
     L: Any,
     params: dict[str, Any],
-    betas: Any,
+    betas: Sequence[float],
     seed: int,
-    weights: Any = (),
-) -> dict[float, Array]:
-    """Scores corrected with every β; 0 is no correction.
+    weights: Sequence[float] = (),
+) -> dict[tuple[bool, float], Array]:
+    """Scores corrected with every β, 0 for none; and all of these by weights (True).
 
     What corrects the rows of a fold was learnt from the leave-one-out scores of all
-    others. Labels have weights of their own if there are ``weights`` to choose from.
+    others. Without weights to choose from, all labels count alike (False); the weights
+    for the rows of a fold were chosen by those of all others.
     """
-    found = {beta: np.empty(Y.shape) for beta in (0.0, *betas)}
+    kinds = ((), weights) if len(weights) else ((),)
+    names = [(len(kind) > 0, beta) for kind in kinds for beta in (0.0, *betas)]
+    found = {name: np.empty(Y.shape) for name in names}
     for fold in folds(view, Y, L if params["gamma"] > 0 else None, seed):
         path = weight_path(fold.moments, params["lam"], params["gamma"])
-        part = _learnt(view, fold, Y, path, weights)
-        found[0.0][fold.held_out] = part.scores + fold.gap
-        for beta in betas:
-            B, t = correction(
-                part.of_others, Y[fold.others], beta, label_weight=part.label_weight
-            )
-            found[beta][fold.held_out] = part.scores @ B + t + fold.gap
+        for kind in kinds:
+            part, own = _learnt(view, fold, Y, path, kind), len(kind) > 0
+            found[own, 0.0][fold.held_out] = part.scores + fold.gap
+            for beta in betas:
+                B, t = correction(
+                    part.of_others, Y[fold.others], beta, label_weight=part.label_weight
+                )
+                corrected = part.scores @ B + t
+                found[own, beta][fold.held_out] = corrected + fold.gap
     return found
 
 

@@ -54,12 +54,12 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
     The choice is made in turns: features (standardised or not; as they are, or
     Nyström features of a kernel) and λ without a graph; the width of each kernel; then
     by five folds the graph, with γ, its number of neighbours and λ around the best,
-    whether labels have weights of their own (each the one with the least squared error
-    of rows held out, in effect a λ for each label; taken unless the folds' goal is less
-    by more than a standard error), and whether and how far scores
-    correct each other (``correlation="held-out"`` of :class:`HOMI`). Biases have no
-    penalty, so that ridge regression is among the candidates, chosen as by
-    scikit-learn's ``RidgeCV``.
+    and whether and how far scores correct each other, with labels counted alike or by
+    weights of their own (each the one with the least squared error of rows held out, in
+    effect a λ for each label; taken unless the folds' goal is less by more than a
+    standard error). Corrections are those of ``correlation="held-out"`` of
+    :class:`HOMI`. Biases have no penalty, so that ridge regression is among the
+    candidates, chosen as by scikit-learn's ``RidgeCV``.
 
     In the end, each label's scores become log-odds by Platt's sigmoid, fitted to scores
     of rows held out. A label keeps its order of the rows, but the labels of a row are

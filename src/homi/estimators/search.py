@@ -15,7 +15,6 @@ from homi.estimators.fold_scores import (
     corrections_by_folds,
     graphs_by_folds,
     held_out_rows,
-    weights_by_folds,
 )
 from homi.estimators.goals import Array, Goal
 from homi.estimators.graphs import Graph, neighbour_graph
@@ -85,6 +84,14 @@ class Group(NamedTuple):
         return max(self.trials, key=_value)
 
 
+class _Found(NamedTuple):
+    """A candidate by folds: its scores, and what the goal was asked about."""
+
+    trial: Trial
+    scores: Array
+    final: Array
+
+
 def _value(trial: Trial) -> float:
     """A goal may be NaN, as where no label ever occurs: then it is the worst."""
     return trial.value if trial.value == trial.value else -np.inf
@@ -96,10 +103,11 @@ class Search:
 
     In turns: features and λ without a graph; the width of each kernel; then, by folds,
     γ and the number of neighbours for the features that won, with λ and the values next
-    to it; weights of the labels, taken unless the folds speak against them; and how far
-    scores correct each other. The last two are compared by probabilities, if these are
-    what the scores are for: more or less penalty for a label moves all of its scores,
-    and only probabilities of labels can be compared with each other then.
+    to it; and how far scores correct each other, with labels counted alike or by
+    weights of their own, which are taken unless the folds speak against them. The last
+    are compared by probabilities, if these are what the scores are for: more or less
+    penalty for a label moves all of its scores, and labels can be compared with each
+    other by probabilities alone then.
 
     Parameters
     ----------
@@ -145,9 +153,7 @@ class Search:
         self._try_widths(space)
         if len(self.Y) > 1:
             self._try_graphs(space)
-            self._try_weights(space.label_weights)
-            weights = space.label_weights if self.best.weighted else ()
-            self._try_corrections(space.betas, weights)
+            self._try_corrections(space)
 
     def comparable(self) -> Array:
         """The best scores, with biases for the share of each label in all rows.
@@ -225,18 +231,34 @@ class Search:
             self._note_fold(params, scores, graph)
         self.after(self.best)
 
-    def _try_weights(self, weights: Sequence[float]) -> None:
-        if not weights or self._late():
+    def _try_corrections(self, space: Space) -> None:
+        """Weights and corrections together: some help only with the others."""
+        if not (space.label_weights or space.betas) or self._late():
             return
         chosen, graph = self.best.params, self.graph
-        found = weights_by_folds(
-            graph.view, self.Y, graph.L, chosen, weights, self.seed
+        found = corrections_by_folds(
+            graph.view,
+            self.Y,
+            graph.L,
+            chosen,
+            space.betas,
+            self.seed,
+            space.label_weights,
         )
-        alike, own = self._final(found[False]), self._final(found[True])
-        self._note_fold(chosen, found[False], graph, alike)
-        self._note_fold(chosen, found[True], graph, own, weighted=True)
-        if not self._is_worse(own, alike):
-            self.best, self.scores, self.graph = self.tried[-1], found[True], graph
+        best: dict[bool, _Found] = {}
+        for (own, beta), scores in found.items():
+            corrected = {"correlation": "held-out", "beta": beta} if beta else {}
+            final = self._final(scores)
+            value = float(self.goal(self.Y, final))
+            kind = "a fold", own, self.calibrate
+            trial = Trial(chosen | corrected, value, *kind)
+            self.tried.append(trial)
+            if own not in best or _value(trial) > _value(best[own].trial):
+                best[own] = _Found(trial, scores, final)
+        taken = best[False]
+        if True in best and not self._is_worse(best[True].final, taken.final):
+            taken = best[True]
+        self.best, self.scores, self.graph = taken.trial, taken.scores, graph
         self.after(self.best)
 
     def _final(self, scores: Array) -> Array:
@@ -260,39 +282,11 @@ class Search:
         error = np.std(gains, ddof=1) / np.sqrt(len(gains))
         return not np.mean(gains) >= -error
 
-    def _try_corrections(
-        self, betas: Sequence[float], weights: Sequence[float]
-    ) -> None:
-        if not betas or self._late():
-            return
-        chosen, graph = self.best.params, self.graph
-        found = corrections_by_folds(
-            graph.view, self.Y, graph.L, chosen, betas, self.seed, weights
-        )
-        for beta, scores in found.items():
-            corrected = {"correlation": "held-out", "beta": beta} if beta else {}
-            final = self._final(scores)
-            named = chosen | corrected
-            self._note_fold(named, scores, graph, final, weighted=bool(weights))
-        self.after(self.best)
-
-    def _note_fold(
-        self,
-        params: Parameters,
-        scores: Array,
-        graph: Graph,
-        final: Array | None = None,
-        *,
-        weighted: bool = False,
-    ) -> None:
-        value = float(self.goal(self.Y, scores if final is None else final))
-        calibrated = final is not None and self.calibrate
-        trial = Trial(params, value, "a fold", weighted, calibrated)
+    def _note_fold(self, params: Parameters, scores: Array, graph: Graph) -> None:
+        trial = Trial(params, float(self.goal(self.Y, scores)), "a fold")
         self.tried.append(trial)
-        # Scores of folds are not compared with those of rows left out one by one, nor
-        # with probabilities.
-        alike = (self.best.held_out, self.best.calibrated) == ("a fold", calibrated)
-        if not alike or _value(trial) > _value(self.best):
+        # Scores of folds are not compared with those of rows left out one by one.
+        if self.best.held_out == "one row" or _value(trial) > _value(self.best):
             self.best, self.scores, self.graph = trial, scores, graph
 
     def _try_ridges(self, looks: Sequence[Look], lams: Sequence[float]) -> None:
