@@ -361,6 +361,18 @@ def test_scores_become_log_odds():
     assert plain.odds_offset_ is None
 
 
+@pytest.mark.parametrize("scoring", ["average_precision", "neg_mean_squared_error"])
+def test_the_last_choice_is_made_by_probabilities(scoring):
+    X, Y = random_rows(n=60, m=6, q=4)
+    model = HOMICV(scoring, **SMALL)
+    P = expit(model.fit_held_out(X, Y))
+    assert model.best_score_ == pytest.approx(goal(scoring)(Y, P), rel=1e-9)
+    plain = HOMICV(scoring, calibration=None, **SMALL)
+    scores = plain.fit_held_out(X, Y) + 0.5
+    assert plain.best_score_ == pytest.approx(goal(scoring)(Y, scores), rel=1e-9)
+    assert not any(plain.cv_results_["calibrated"])
+
+
 def test_rare_labels_are_ranked_by_their_odds():
     """Ridge scores of a rare label are noise around its share: too high in most rows.
 
