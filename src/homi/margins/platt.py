@@ -95,46 +95,48 @@ def _newton(Z: Array, targets: Array) -> tuple[Array, Array]:
     offset = _log_odds(1.0 - targets.mean(axis=0))
     lines = np.vstack([np.zeros_like(offset), offset])
     labels = np.arange(len(offset))
+    p, value = _evaluate(Z, targets, lines)
     for _ in range(_MAX_ITER):
-        lines[:, labels], done = _step(Z, targets, lines[:, labels])
+        lines[:, labels], p, value, done = _step(Z, targets, lines[:, labels], p, value)
         if done.any():
-            labels = labels[~done]
-            Z, targets = Z[:, ~done], targets[:, ~done]
+            labels, left = labels[~done], ~done
+            Z, targets, p, value = Z[:, left], targets[:, left], p[:, left], value[left]
         if not len(labels):
             break
     return lines[0], lines[1]
 
 
-def _step(Z: Array, targets: Array, line: Array) -> tuple[Array, NDArray[np.bool_]]:
+def _step(
+    Z: Array, targets: Array, line: Array, p: Array, value: Array
+) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
     """The longest of Newton's step, ½, ¼, … of it that lowers the cross-entropy.
 
-    Also whether the step was so short that the next one would be lost in rounding.
+    With the probabilities and cross-entropies there, and whether the step was so short
+    that the next one would be lost in rounding.
     """
-    p = expit(-_exponent(Z, line))
     error = targets - p
     g = np.vstack([np.einsum("ij,ij->j", Z, error), error.sum(axis=0)])
     direction = _direction(Z, p, g)
-    value = _cross_entropy(Z, targets, line)
     done = -(g * direction).sum(axis=0) <= _TOL * value
     step = np.ones_like(value)
     for _ in range(_TRIALS):
         there = line + step * direction
-        worse = ~done & (_cross_entropy(Z, targets, there) > value)
+        p, reached = _evaluate(Z, targets, there)
+        worse = ~done & (reached > value)
         if not worse.any():
             break
         step[worse] *= 0.5
-    return there, done
+    return there, p, reached, done
 
 
-def _exponent(Z: Array, line: Array) -> Array:
-    return line[0] * Z + line[1]
-
-
-def _cross_entropy(Z: Array, targets: Array, line: Array) -> Array:
-    """-Σ t log p + (1 - t) log(1 - p) with p = 1 / (1 + exp(u))."""
-    u = _exponent(Z, line)
-    value: Array = (np.logaddexp(0.0, u) - (1.0 - targets) * u).sum(axis=0)
-    return value
+def _evaluate(Z: Array, targets: Array, line: Array) -> tuple[Array, Array]:
+    """Probabilities p = 1 / (1 + exp(u)), and -Σ t log p + (1 - t) log(1 - p)."""
+    u = line[0] * Z + line[1]
+    # One exponential, of what is never positive, serves both.
+    small = np.exp(-np.abs(u))
+    value = np.maximum(u, 0.0) - (1.0 - targets) * u + np.log(1.0 + small)
+    p = np.where(u > 0.0, small, 1.0) / (1.0 + small)
+    return p, value.sum(axis=0)
 
 
 def _direction(Z: Array, p: Array, g: Array) -> Array:
