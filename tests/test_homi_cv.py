@@ -124,26 +124,45 @@ def chosen_by_hand(scaled, Y, lam, weights):
     return chosen, scores
 
 
-def test_weights_are_measured_on_rows_that_they_have_not_seen():
+def test_each_label_has_the_weight_that_suits_it():
     X, Y = random_rows(n=30, m=6, q=4)
-    weights, params = [0.1, 5.0], {"lam": 3.0, "gamma": 0.0}
+    weights = [0.02, 0.3, 5.0]
     view = linear_view(X, Y, standardize=True)
-    found = corrections_by_folds(view, Y, None, params, [2.0], 1, weights)
+    path = weight_path(view.moments, 3.0, 0.0)
+    rows = path.of(view.features, view.mean, view.scale)
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)
-    several = set()
+    expected, scores = chosen_by_hand(scaled, Y, 3.0, weights)
+    chosen = rows.own_weights(Y, path.values, weights)
+    np.testing.assert_array_equal(chosen, expected)
+    assert len(set(chosen)) > 1
+    found = rows.weighted(Y, path.values, chosen)
+    np.testing.assert_allclose(found, scores, atol=1e-9)
+
+
+def test_weights_are_measured_on_rows_held_out():
+    X, Y = random_rows(n=30, m=6, q=4)
+    weight, params = np.array([0.1, 1.0, 5.0, 0.1]), {"lam": 3.0, "gamma": 0.0}
+    view = linear_view(X, Y, standardize=True)
+    found = corrections_by_folds(view, Y, None, params, [2.0], 1, weight)
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
     for others, rows in KFold(5, shuffle=True, random_state=1).split(Y):
         alike = Ridge(alpha=3.0).fit(scaled[others], Y[others]).predict(scaled[rows])
         gap = share_gap(Y, others)
         np.testing.assert_allclose(found[False, 0.0][rows], alike + gap, atol=1e-9)
-        chosen, seen = chosen_by_hand(scaled[others], Y[others], 3.0, weights)
-        several |= set(chosen)
-        ridge = Ridge(alpha=3.0 / chosen).fit(scaled[others], Y[others])
+        ridge = Ridge(alpha=3.0 / weight).fit(scaled[others], Y[others])
         expected = ridge.predict(scaled[rows])
         np.testing.assert_allclose(found[True, 0.0][rows], expected + gap, atol=1e-9)
-        learnt = correct(EMPTY, seen, Y[others], 2.0, label_weight=chosen)
+        seen = np.array(
+            [
+                clone(ridge)
+                .fit(scaled[others[others != i]], Y[others[others != i]])
+                .predict(scaled[[i]])[0]
+                for i in others
+            ]
+        )
+        learnt = correct(EMPTY, seen, Y[others], 2.0, label_weight=weight)
         expected = expected @ learnt.B + learnt.t + gap
         np.testing.assert_allclose(found[True, 2.0][rows], expected, atol=1e-8)
-    assert len(several) > 1
 
 
 @pytest.mark.parametrize(("loss", "taken"), [(0.01, True), (0.5, False)])

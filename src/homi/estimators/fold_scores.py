@@ -107,44 +107,33 @@ def corrections_by_folds(
     params: dict[str, Any],
     betas: Sequence[float],
     seed: int,
-    weights: Sequence[float] = (),
+    label_weight: Array | None = None,
 ) -> dict[tuple[bool, float], Array]:
     """Scores corrected with every β, 0 for none; and all of these by weights (True).
 
     What corrects the rows of a fold was learnt from the leave-one-out scores of all
-    others. Without weights to choose from, all labels count alike (False); the weights
-    for the rows of a fold were chosen by those of all others.
+    others. Weights of labels are the same in all folds: others would give the scores of
+    a label another scale in each of them.
     """
-    kinds = ((), weights) if len(weights) else ((),)
-    names = [(len(kind) > 0, beta) for kind in kinds for beta in (0.0, *betas)]
+    kinds = {False: np.ones(Y.shape[1])}
+    if label_weight is not None:
+        kinds[True] = label_weight
+    names = [(own, beta) for own in kinds for beta in (0.0, *betas)]
     found = {name: np.empty(Y.shape) for name in names}
     for fold in folds(view, Y, L if params["gamma"] > 0 else None, seed):
         path = weight_path(fold.moments, params["lam"], params["gamma"])
-        for kind in kinds:
-            part, own = _learnt(view, fold, Y, path, kind), len(kind) > 0
-            found[own, 0.0][fold.held_out] = part.scores + fold.gap
+        rows = path.of(view.features[fold.others], view.mean, view.scale)
+        for own, weight in kinds.items():
+            scores = _scores(view, fold, path, shares(path.values, weight))
+            found[own, 0.0][fold.held_out] = scores + fold.gap
+            if not len(betas):
+                continue
+            seen = rows.weighted(Y[fold.others], path.values, weight)
+            given = weight if own else None
             for beta in betas:
-                B, t = correction(
-                    part.of_others, Y[fold.others], beta, label_weight=part.label_weight
-                )
-                corrected = part.scores @ B + t
-                found[own, beta][fold.held_out] = corrected + fold.gap
+                B, t = correction(seen, Y[fold.others], beta, label_weight=given)
+                found[own, beta][fold.held_out] = scores @ B + t + fold.gap
     return found
-
-
-class _Learnt(NamedTuple):
-    """Scores of a fold's rows, and leave-one-out scores of all others."""
-
-    scores: Array
-    of_others: Array
-    label_weight: Array | None
-
-
-def _learnt(view: View, fold: Fold, Y: Array, path: Path, weights: Any) -> _Learnt:
-    rows = path.of(view.features[fold.others], view.mean, view.scale)
-    chosen, of_others = rows.own_weights(Y[fold.others], path.values, weights)
-    scores = _scores(view, fold, path, shares(path.values, chosen))
-    return _Learnt(scores, of_others, chosen if len(weights) else None)
 
 
 def _scores(view: View, fold: Fold, path: Path, inverse: Array) -> Array:

@@ -104,10 +104,10 @@ class Search:
     In turns: features and λ without a graph; the width of each kernel; then, by folds,
     γ and the number of neighbours for the features that won, with λ and the values next
     to it; and how far scores correct each other, with labels counted alike or by
-    weights of their own, which are taken unless the folds speak against them. The last
-    are compared by probabilities, if these are what the scores are for: more or less
-    penalty for a label moves all of its scores, and labels can be compared with each
-    other by probabilities alone then.
+    weights of their own, which are taken unless the folds speak against them, and with
+    more λ as long as that helps. The last are compared by probabilities, if these are
+    what the scores are for: more or less penalty for a label moves all of its scores,
+    and labels can be compared with each other by probabilities alone then.
 
     Parameters
     ----------
@@ -168,13 +168,21 @@ class Search:
         return self.scores + (self.Y - self.Y.mean(axis=0)) / (n - 1)
 
     def label_weight(self, weights: Sequence[float]) -> Array | None:
-        """Of the best model, by all rows; None where all labels count alike."""
+        """Of the best model; None where all labels count alike."""
         if not self.best.weighted:
             return None
-        view, params = self.graph.view, self.best.params
+        return self._weights(self.best.params, self.graph, weights)
+
+    def _weights(
+        self, params: Parameters, graph: Graph, weights: Sequence[float]
+    ) -> Array | None:
+        """The weight of each label, by all rows, each held out; None without any."""
+        if not weights:
+            return None
+        view = graph.view
         path = weight_path(view.moments, params["lam"], params["gamma"])
         rows = path.of(view.features, view.mean, view.scale)
-        return rows.own_weights(self.Y, path.values, weights)[0]
+        return rows.own_weights(self.Y, path.values, weights)
 
     def _try_looks(self, space: Space) -> None:
         looks = [
@@ -232,34 +240,42 @@ class Search:
         self.after(self.best)
 
     def _try_corrections(self, space: Space) -> None:
-        """Weights and corrections together: some help only with the others."""
+        """Weights and corrections together: some help only with the others.
+
+        Then with more λ as well, as long as that helps: sigmoids give back the scale
+        that it takes from the scores.
+        """
         if not (space.label_weights or space.betas) or self._late():
             return
-        chosen, graph = self.best.params, self.graph
-        found = corrections_by_folds(
-            graph.view,
-            self.Y,
-            graph.L,
-            chosen,
-            space.betas,
-            self.seed,
-            space.label_weights,
-        )
+        params, graph = self.best.params, self.graph
+        taken = self._corrected(params, graph, space)
+        for lam in sorted(_scaled(space.lams, self.unit)):
+            if lam <= params["lam"] or not self.calibrate or self._late():
+                continue
+            more = self._corrected(params | {"lam": lam}, graph, space)
+            if _value(more.trial) <= _value(taken.trial):
+                break
+            taken = more
+        self.best, self.scores, self.graph = taken.trial, taken.scores, graph
+        self.after(self.best)
+
+    def _corrected(self, params: Parameters, graph: Graph, space: Space) -> _Found:
+        """The best of all corrections, with labels counted alike or by weights."""
+        weight = self._weights(params, graph, space.label_weights)
+        given = graph.view, self.Y, graph.L, params, space.betas, self.seed
+        found = corrections_by_folds(*given, weight)
         best: dict[bool, _Found] = {}
         for (own, beta), scores in found.items():
             corrected = {"correlation": "held-out", "beta": beta} if beta else {}
             final = self._final(scores)
             value = float(self.goal(self.Y, final))
-            kind = "a fold", own, self.calibrate
-            trial = Trial(chosen | corrected, value, *kind)
+            trial = Trial(params | corrected, value, "a fold", own, self.calibrate)
             self.tried.append(trial)
             if own not in best or _value(trial) > _value(best[own].trial):
                 best[own] = _Found(trial, scores, final)
-        taken = best[False]
-        if True in best and not self._is_worse(best[True].final, taken.final):
-            taken = best[True]
-        self.best, self.scores, self.graph = taken.trial, taken.scores, graph
-        self.after(self.best)
+        if True in best and not self._is_worse(best[True].final, best[False].final):
+            return best[True]
+        return best[False]
 
     def _final(self, scores: Array) -> Array:
         """What the goal is asked about in the end: probabilities, or the scores.

@@ -63,23 +63,32 @@ class RowsOnPath:
         leverage = np.einsum("ij,ij,j->i", self.P, self.P, inverse) + 1.0 / len(Y)
         return without_own(fitted, leverage[:, None], Y, self.y_mean)
 
-    def own_weights(
-        self, Y: Array, values: Array, weights: Iterable[float]
-    ) -> tuple[Array, Array]:
-        """The weight of each label that suits it best, and all scores with these.
+    def weighted(self, Y: Array, values: Array, label_weight: Array) -> Array:
+        """The same on a path of weights with these ``values``, each label by its own.
+
+        Labels of the same weight go together.
+        """
+        scores = np.empty(Y.shape)
+        for weight in np.unique(label_weight):
+            those = label_weight == weight
+            part = RowsOnPath(self.P, self.C[:, those], self.y_mean[those])
+            inverse = shares(values, np.array([weight]))[:, 0]
+            scores[:, those] = part.held_out(Y[:, those], inverse)
+        return scores
+
+    def own_weights(self, Y: Array, values: Array, weights: Iterable[float]) -> Array:
+        """The weight of each label that suits it best: 1, or one of ``weights``.
 
         By squared errors of rows held out, on a path of weights with these ``values``.
-        1 is among those tried.
         """
-        scores = self.held_out(Y, np.ones_like(values))
-        least, chosen = _squared_errors(scores, Y), np.ones(Y.shape[1])
+        least = _squared_errors(self.held_out(Y, np.ones_like(values)), Y)
+        chosen = np.ones(Y.shape[1])
         for weight in weights:
             tried = self.held_out(Y, shares(values, np.array([weight]))[:, 0])
             errors = _squared_errors(tried, Y)
             better = errors < least
             chosen[better], least[better] = weight, errors[better]
-            scores[:, better] = tried[:, better]
-        return chosen, scores
+        return chosen
 
 
 def _by_label(inverse: Array) -> Array:
