@@ -72,10 +72,8 @@ def test_the_api_page_has_every_public_name():
 def test_which_method_says_what_was_measured():
     """docs/which_method.md: who has the best average rank of sixteen, by metric."""
     page = (ROOT / "docs" / "which_method.md").read_text(encoding="utf-8")
-    assert (
-        "the best average rank of sixteen by Hamming loss, one-error and macro" in page
-    )
-    assert "by ranking loss the\nlogistic regression is ahead of it" in page
+    claim = "the best average rank of sixteen by each of Hamming loss, ranking loss, "
+    assert claim + "one-error and macro AUC" in page
     best = (ROOT / "docs" / "best.md").read_text(encoding="utf-8")
     tables = re.findall(r"^\| entry .*?(?=\n\n)", best, re.M | re.S)
     first = []
@@ -86,8 +84,7 @@ def test_which_method_says_what_was_measured():
         ranks = {row[0]: float(row[-1].strip("*")) for row in rows}
         assert len(ranks) == 16
         first += [min(ranks, key=ranks.get)]
-        assert sorted(ranks.values()).index(ranks["HOMICV"]) < 2
-    assert first == ["HOMICV", "tuned-logistic", "HOMICV", "HOMICV"]
+    assert first == ["HOMICV"] * 4
 
 
 @pytest.mark.parametrize("name", ["index", "which_method"])
