@@ -16,13 +16,13 @@ from homi.linalg import Array
 from homi.moments import column_units
 
 #: Rows per anchor, and bytes of all of them as dense float32, that k-means is given.
-_ROWS_PER_ANCHOR, _TRAINING_BYTES = 32, 2**28
+_ROWS_PER_ANCHOR, _TRAINING_BYTES = 64, 2**28
 
 #: Rounds of k-means. Anchors need not be the best: more rounds change no metric.
-_ROUNDS = 5
+_ROUNDS = 10
 
 #: Rows whose neighbours are found to compare the two graphs.
-_COMPARED = 1000
+_COMPARED = 2000
 
 #: How far below 1 the correlation of two anchors is that count as one.
 _COPY = 1e-5
