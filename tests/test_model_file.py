@@ -268,6 +268,10 @@ def test_what_was_fitted_counts(tmp_path):
         model.set_params(kernel="rbf", standardize=False), X, tmp_path / "m.homi"
     )
     round_trip(model.set_params(kernel=None), X, tmp_path / "m.homi")
+    options = {"lams": [1.0], "widths": [], "gammas": [], "betas": []}
+    for fitted, later in (("sigmoid", None), (None, "sigmoid")):
+        chosen = HOMICV(calibration=fitted, random_state=0, **options).fit(X, Y)
+        round_trip(chosen.set_params(calibration=later), X, tmp_path / "m.homi")
     tuned = TunedThresholds(HOMI(), strategy="top_k", random_state=0).fit(X, Y)
     tuned.set_params(calibration=None, strategy="global", estimator=HOMI(lam=9.0))
     round_trip(tuned, X, tmp_path / "m.homi")

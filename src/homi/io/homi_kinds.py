@@ -126,10 +126,12 @@ _ODDS = ("odds_slope_", "odds_offset_")
 
 def dump_homi_cv(model: HOMICV, out: Out) -> dict[str, Any]:
     best = model.best_estimator_
-    if model.calibration is not None:
-        for name in _ODDS:
-            out.put(name, getattr(model, name))
+    # As it was fitted: the parameter may have been set since.
+    has_odds = model.odds_slope_ is not None
+    for name in _ODDS if has_odds else ():
+        out.put(name, getattr(model, name))
     return {
+        "odds": has_odds,
         **facts_of(model),
         **features_of(model),
         **{name: encode(getattr(model, name), name) for name in _OF_CHOICE},
@@ -149,7 +151,7 @@ def load_homi_cv(params: Any, fitted: Any, source: Source) -> HOMICV:
     if sizes != (n_labels, n_features):
         raise ModelFileError("the chosen model is of other features or labels.")
     model.best_estimator_ = best
+    has_odds = fitted.get("odds", False)
     for name in _ODDS:
-        given = model.calibration is not None
-        setattr(model, name, source.floats(name, (n_labels,)) if given else None)
+        setattr(model, name, source.floats(name, (n_labels,)) if has_odds else None)
     return model
