@@ -249,9 +249,10 @@ class Search:
             return
         params, graph = self.best.params, self.graph
         taken = self._corrected(params, graph, space)
-        for lam in sorted(_scaled(space.lams, self.unit)):
-            if lam <= params["lam"] or not self.calibrate or self._late():
-                continue
+        lams = _scaled(space.lams, self.unit) if self.calibrate else []
+        for lam in sorted(lam for lam in lams if lam > params["lam"]):
+            if self._late():
+                break
             more = self._corrected(params | {"lam": lam}, graph, space)
             if _value(more.trial) <= _value(taken.trial):
                 break
