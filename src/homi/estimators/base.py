@@ -114,9 +114,10 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         return positive.view(np.int8).astype(self._target.dtype, copy=False)
 
     def predict_proba(self, X):
-        """Probability of each label: the score itself, bent at 0 and 1 to stay inside.
+        """Probability of each label, strictly between 0 and 1, growing with the score.
 
-        Strictly between 0 and 1 and growing with the score; not calibrated.
+        Not calibrated, where the class does not say so: the score itself, bent at 0 and
+        1 to stay inside.
 
         Parameters
         ----------

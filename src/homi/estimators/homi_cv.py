@@ -64,7 +64,8 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
     In the end, each label's scores become log-odds by Platt's sigmoid, fitted to scores
     of rows held out. A label keeps its order of the rows, but the labels of a row are
     compared by their probabilities: squared errors leave scores of rare labels too near
-    to those of frequent ones.
+    to those of frequent ones. ``decision_function`` gives the log-odds, and
+    ``predict_proba`` is calibrated.
 
     Parameters
     ----------
