@@ -146,6 +146,20 @@ def test_units_are_those_of_moments(kind):
     np.testing.assert_allclose(scale, moments.scale(), rtol=1e-12)
 
 
+@pytest.mark.parametrize("kind", BOTH)
+def test_units_of_rows_that_begin_far_off(kind):
+    """The first rows say where sums are taken from, and nothing else."""
+    X = np.random.default_rng(0).normal(size=(5000, 4))
+    X[:100, 0] += 1e6
+    X[:, 1] += 1e6
+    X[:, 2], X[100:, 3] = 0.1, 0.0
+    mean, scale = column_units(BOTH[kind](X))
+    np.testing.assert_allclose(mean, X.mean(axis=0), rtol=1e-10, atol=1e-15)
+    expected = X.std(axis=0)
+    expected[2] = 1.0
+    np.testing.assert_allclose(scale, expected, rtol=1e-9)
+
+
 def test_trace_is_that_of_neighbours():
     X, Y = rows(4, n=600)
     plan = plan_anchors(X, 10, 40)
