@@ -39,6 +39,32 @@ def make_problem(X, Y, n_neighbors=5, *, standardize=False, **hyper):
     return Problem(moments.standardized() if standardize else moments, **hyper)
 
 
+class Watch:
+    """A callback that counts sweeps, keeps a model of each, and may stop the fit."""
+
+    max_propagation_depth = None
+
+    def __init__(self, stop_after=None):
+        self.objectives, self.models = [], []
+        self.stop_after = stop_after
+
+    def setup(self, estimator, context):
+        pass
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context):
+        pass
+
+    def on_fit_task_end(self, estimator, context, *, metadata, fitted_estimator):
+        if context.task_name != "sweep":
+            return False
+        self.objectives.append(sum(metadata["objective"].values()))
+        self.models.append(fitted_estimator)
+        return len(self.objectives) == self.stop_after
+
+
 class FiveFolds:
     """Values of the paper's four metrics, one row per fold."""
 

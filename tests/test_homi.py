@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from conftest import random_rows
+from conftest import Watch, random_rows
 from homi import HOMI
 from homi.metrics import scorers
 
@@ -275,32 +275,6 @@ def test_scorers_see_the_scores_as_they_are(rows, n_labels):
     expected = macro_auc(Y, model.decision_function(X))
     assert scorer(model, X, Y) == pytest.approx(expected)
     assert expected > 0.5
-
-
-class Watch:
-    """A callback that counts sweeps, keeps a model of each, and may stop the fit."""
-
-    max_propagation_depth = None
-
-    def __init__(self, stop_after=None):
-        self.objectives, self.models = [], []
-        self.stop_after = stop_after
-
-    def setup(self, estimator, context):
-        pass
-
-    def teardown(self, estimator, context):
-        pass
-
-    def on_fit_task_begin(self, estimator, context):
-        pass
-
-    def on_fit_task_end(self, estimator, context, *, metadata, fitted_estimator):
-        if context.task_name != "sweep":
-            return False
-        self.objectives.append(sum(metadata["objective"].values()))
-        self.models.append(fitted_estimator)
-        return len(self.objectives) == self.stop_after
 
 
 def test_callbacks_hear_of_every_sweep(rows):

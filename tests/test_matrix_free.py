@@ -68,7 +68,8 @@ def both(request):
 
 SHAPES = {
     "tall": (60, 12, 5),
-    "wide": (40, 100, 4),
+    "wide": (60, 100, 4),
+    "so wide that the rows are compacted": (40, 100, 4),
     "few features": (15, 3, 2),
     "many labels": (80, 10, 15),
 }
@@ -285,9 +286,9 @@ def test_auto_is_direct_for_all_sets_of_the_paper_and_iterative_for_text():
     for entry in printed_tables():
         n, m, n_labels = (int(entry["table_2"][name]) for name in "nml")
         # One word a row is the least that keeps m features from being too many.
-        assert is_for_direct(m, n_labels, n)
-    assert not is_for_direct(100_000, 10, 10**7)
-    assert not is_for_direct(1_000, 10_000, 10**7)
+        assert is_for_direct(n, m, n_labels, n)
+    assert not is_for_direct(10**5, 10**5, 10, 10**7)
+    assert not is_for_direct(10**5, 1_000, 10_000, 10**7)
 
 
 def test_auto_takes_the_iterative_solver_where_there_are_many_features():

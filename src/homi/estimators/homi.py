@@ -8,7 +8,6 @@ from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
-import numpy as np
 from scipy import sparse
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
@@ -17,6 +16,7 @@ from sklearn.utils import check_random_state
 from homi.estimators._compat import Interval, StrOptions, fit_context
 from homi.estimators.base import LinearMultiLabelClassifier
 from homi.estimators.dask_rows import DaskRows, dask_view
+from homi.estimators.fitted_attributes import fitted_attributes
 from homi.estimators.graphs import (
     GRAPHS,
     anchored,
@@ -42,7 +42,6 @@ from homi.graph import AnchorPlan
 from homi.matrix_free import label_rank, solve_rows
 from homi.solver import (
     OnSweep,
-    Params,
     Problem,
     Solution,
     correct,
@@ -375,14 +374,14 @@ class HOMI(OnDask, PartialFit, CallbackSupportMixin, LinearMultiLabelClassifier)
 
     def _fit_rows(self, X: Any, Y: Any, make_hooks: Any) -> None:
         self._sums, self._n_batches = None, 1
-        given, mean, scale = rows_view(self, X, Y)
+        given, *units = rows_view(self, X, Y)
         self._kernel_map = None
         self.label_rank_ = label_rank(Y.shape[1])
-        hook = make_hooks(mean, scale).hook
+        hook = make_hooks(*units).hook
         solution = solve_rows(
             given, max_iter=self.max_iter, tol=self.tol, on_sweep=hook
         )
-        self._store(solution, mean, scale)
+        self._store(solution, *units)
 
     def _view(self, X: Any, Y: Any, weights: Any) -> View:
         """The features and the graph that the parameters ask for."""
@@ -474,10 +473,10 @@ class HOMI(OnDask, PartialFit, CallbackSupportMixin, LinearMultiLabelClassifier)
         )
         return replace(solution, params=params)
 
-    def _store(self, solution: Solution, mean: Any, scale: Any) -> None:
+    def _store(self, solution: Solution, *units: Any) -> None:
         self.history_ = solution.history
         self.n_iter_ = len(solution.history)
-        for name, value in _attributes(solution.params, mean, scale).items():
+        for name, value in fitted_attributes(solution.params, *units).items():
             setattr(self, name, value)
         # A callback may also have ended the sweeps: that is no failure.
         if not solution.converged and self.n_iter_ == self.max_iter:
@@ -490,27 +489,13 @@ class HOMI(OnDask, PartialFit, CallbackSupportMixin, LinearMultiLabelClassifier)
             )
 
 
-def _attributes(params: Params, mean: Any, scale: Any) -> dict[str, Any]:
-    """Fitted attributes: parameters in the units of the features as given."""
-    W = params.W / scale[:, None]
-    z = params.z - mean @ W
-    return {
-        "feature_weights_": W,
-        "feature_bias_": z,
-        "label_correlation_": params.B,
-        "label_bias_": params.t,
-        "coef_": np.ascontiguousarray((W @ params.B).T),
-        "intercept_": z @ params.B + params.t - 0.5,
-    }
-
-
 class _SweepHooks:
     """Tell scikit-learn's callbacks of every sweep; one of them may end the fit."""
 
-    def __init__(self, estimator, context, X, y, mean, scale):
+    def __init__(self, estimator, context, X, y, *units):
         self._estimator, self._context = estimator, context
         self._data = {"X": X, "y": y}
-        self._units = (mean, scale)
+        self._units = units
         self.hook = self._after if getattr(estimator, "_skl_callbacks", None) else None
 
     def _after(self, terms, params):
@@ -520,5 +505,5 @@ class _SweepHooks:
             estimator=self._estimator,
             **self._data,
             metadata={"objective": dict(terms)},
-            reconstruction_attributes=lambda: _attributes(params(), *self._units),
+            reconstruction_attributes=lambda: fitted_attributes(params(), *self._units),
         )

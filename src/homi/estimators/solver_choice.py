@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -11,7 +11,7 @@ from homi.estimators.graphs import resolve
 from homi.graph import neighbour_laplacian
 from homi.graph.approximate import ApproximateSearch
 from homi.linalg import Array
-from homi.matrix_free import EXACT_LABELS, Given, memory
+from homi.matrix_free import EXACT_LABELS, Basis, Given, compact, is_wide, memory
 from homi.moments import column_units
 
 #: Up to this many features (and EXACT_LABELS labels) the direct solver is taken.
@@ -23,6 +23,9 @@ DIRECT_BYTES = 4 * 2**30
 #: What a non-zero of X costs the iterative solver for each label, in units of what a
 #: number in m³ or l³ costs the direct one: about 500 products of 4 ns beside 0.7 ns.
 PRODUCTS = 3_000
+
+#: From this many features on, rows that are fewer than half of them are compacted.
+MANY_FEATURES = 1_000
 
 #: Parameters that the iterative solver takes only one value of.
 _ONLY = {
@@ -47,7 +50,7 @@ def chosen_solver(model: Any, X: Any, Y: Any, *, weighted: bool) -> str:
     if (
         model.solver == "direct"
         or unfit
-        or (model.solver == "auto" and is_for_direct(m, n_labels, nnz))
+        or (model.solver == "auto" and is_for_direct(n, m, n_labels, nnz))
     ):
         if model.kernel is None:
             # Two arrays of this size are the least: G and H.
@@ -57,8 +60,10 @@ def chosen_solver(model: Any, X: Any, Y: Any, *, weighted: bool) -> str:
     return "iterative"
 
 
-def is_for_direct(m: int, n_labels: int, nnz: int) -> bool:
+def is_for_direct(n: int, m: int, n_labels: int, nnz: int) -> bool:
     """Whether arrays of m × m and l × l fit, and cost less than the products."""
+    if m >= MANY_FEATURES and is_wide(n, m, nnz):
+        return False
     if n_labels > EXACT_LABELS or memory.bytes_direct(m, n_labels) > DIRECT_BYTES:
         return False
     return m <= FEW_FEATURES or m**3 + n_labels**3 <= PRODUCTS * nnz * n_labels
@@ -75,8 +80,27 @@ def _why_not(model: Any, weighted: bool) -> str:
     return "" if model.lam > 0 else f"lam > 0, got {model.lam!r}"
 
 
-def rows_view(model: Any, X: Any, Y: Any) -> tuple[Given, Array, Array]:
-    """What the iterative solver is given of rows, and the units it sees them in."""
+class RowsView(NamedTuple):
+    """What the iterative solver is given of rows, and the way back to their features.
+
+    Attributes
+    ----------
+    given : Given
+        Rows, labels and graph, in the space of the rows if these are few.
+    mean, scale : ndarray of shape (m,)
+        The units of the features.
+    basis : Basis or None
+        From the space of the rows to the features; None if the latter were given.
+    """
+
+    given: Given
+    mean: Array
+    scale: Array
+    basis: Basis | None = None
+
+
+def rows_view(model: Any, X: Any, Y: Any) -> RowsView:
+    """Rows as the iterative solver sees them."""
     centre, scale = column_units(X)
     if not model.standardize:
         scale = np.ones_like(scale)
@@ -93,7 +117,11 @@ def rows_view(model: Any, X: Any, Y: Any) -> tuple[Given, Array, Array]:
         beta=model.beta,
         gamma=model.gamma,
     )
-    return given, mean, scale
+    n, m = X.shape
+    if is_wide(n, m, X.nnz if sparse.issparse(X) else X.size):
+        given, basis = compact(given)
+        return RowsView(given, mean, scale, basis)
+    return RowsView(given, mean, scale)
 
 
 def _laplacian(model: Any, X: Any, mean: Array, scale: Array) -> Any:

@@ -15,6 +15,9 @@ from homi.linalg import Array
 #: is to stay in the cache.
 _CACHE = 4 * 2**20
 
+#: Rows whose products with all others are made at a time.
+_GRAM_ROWS = 1_000
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -102,6 +105,21 @@ class Rows:
         for part in self.blocks(Z.shape[1]):
             out[:-1, part] = self.L @ np.ascontiguousarray(Z[:-1, part])
         return out
+
+    def gram(self) -> Array:
+        """``XXᵀ``: the rows' products with each other, in the order of Fortran."""
+        n = self.X.shape[0]
+        K = np.empty((n + 1, n + 1), order="F")
+        for i in range(0, n, _GRAM_ROWS):
+            part = slice(i, min(i + _GRAM_ROWS, n))
+            products = self.X @ self.X[part].T
+            K[:-1, part] = products.toarray() if sparse.issparse(products) else products
+        if self.shift is not None:
+            along = self.X @ self.shift
+            K[:-1, :-1] -= along[:, None]
+            K[:-1, :-1] -= along - self.shift @ self.shift
+        K[-1] = K[:, -1] = self.times(self.mean_row[:, None])[:, 0]
+        return K
 
     def squares(self) -> Array:
         """Sums of squares of the columns: the diagonal of XᵀX."""

@@ -1,0 +1,45 @@
+"""What HOMI keeps of a solution: parameters in the units of the features as given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from homi.linalg import Array
+from homi.matrix_free import Basis
+from homi.solver import Params
+
+
+def fitted_attributes(
+    params: Params, mean: Array, scale: Array, basis: Basis | None = None
+) -> dict[str, Any]:
+    """Attributes by name; ``basis`` leads from the solution's features to the rows'."""
+    if basis is None:
+        W = params.W / scale[:, None]
+        coef = np.ascontiguousarray((W @ params.B).T)
+    else:
+        W, coef = _widened(params, scale, basis)
+    z = params.z - mean @ W
+    return {
+        "feature_weights_": W,
+        "feature_bias_": z,
+        "label_correlation_": params.B,
+        "label_bias_": params.t,
+        "coef_": coef,
+        "intercept_": z @ params.B + params.t - 0.5,
+    }
+
+
+def _widened(params: Params, scale: Array, basis: Basis) -> tuple[Array, Array]:
+    """W and WB as features have them: B is applied where there are fewer of them.
+
+    Both may take gigabytes: each is written once, where it stays.
+    """
+    size = len(scale), params.W.shape[1]
+    W = basis.widen(params.W, np.empty(size))
+    W /= scale[:, None]
+    coef = np.empty(size[::-1])
+    basis.widen(params.W @ params.B, coef.T)
+    coef /= scale
+    return W, coef

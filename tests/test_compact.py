@@ -1,0 +1,187 @@
+"""Few rows of many features: the problem in the space of the rows."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from conftest import Watch, random_rows
+from homi import HOMI
+from homi.estimators.solver_choice import is_for_direct
+from homi.graph import neighbour_laplacian
+from homi.matrix_free import Given, compact, is_wide, memory, solve_rows
+from homi.moments import column_units
+from homi.solver import total
+
+
+def thinned(X):
+    keep = np.random.default_rng(0).random(X.shape) < 0.3
+    # A column that is stored in every row is centred as it is.
+    keep[:, 0] = True
+    return sparse.csr_array(X * keep)
+
+
+def given_of(X, Y, standardize, n_neighbors=None):
+    mean, scale = column_units(X)
+    L = n_neighbors and neighbour_laplacian(X, n_neighbors, mean=mean, scale=scale)
+    if not standardize:
+        scale = np.ones_like(scale)
+    units = {"mean": mean, "scale": scale, "standardize": standardize}
+    return Given.of(X, Y, **units, L=L, lam=0.3)
+
+
+def written_out(given, X, standardize):
+    """Rows as the regression sees them, and below them the share of their mean."""
+    X = X.toarray() if sparse.issparse(X) else X
+    n, lam = len(X), given.lam
+    mean, scale = X.mean(axis=0), X.std(axis=0) if standardize else 1.0
+    share = np.zeros_like(mean) if standardize else mean
+    return np.vstack([(X - mean) / scale, np.sqrt(n * lam / (n + lam)) * share])
+
+
+@pytest.fixture(params=[np.asarray, thinned], ids=["dense", "sparse"])
+def kind(request):
+    return request.param
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_products_of_rows_are_those_of_rows_written_out(kind, standardize, monkeypatch):
+    monkeypatch.setattr("homi.matrix_free.rows._GRAM_ROWS", 7)
+    X, Y = random_rows(1, n=30, m=90)
+    X = kind(X)
+    given = given_of(X, Y, standardize)
+    rows = written_out(given, X, standardize)
+    np.testing.assert_allclose(given.rows.gram(), rows @ rows.T, atol=1e-10)
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_the_basis_leads_from_the_space_of_the_rows_to_features(kind, standardize):
+    X, Y = random_rows(1, n=30, m=90)
+    X = kind(X)
+    given = given_of(X, Y, standardize)
+    inside, basis = compact(given)
+    rank = inside.rows.shape[1]
+    # Centring takes a dimension away; the share of the mean brings one back.
+    assert rank == (29 if standardize else 30)
+    Q = basis.widen(np.eye(rank), np.empty((90, rank)))
+    np.testing.assert_allclose(Q.T @ Q, np.eye(rank), atol=1e-10)
+    rows = np.vstack([inside.rows.X, inside.rows.mean_row]) @ Q.T
+    np.testing.assert_allclose(rows, written_out(given, X, standardize), atol=1e-10)
+    np.testing.assert_allclose(inside.x_mean @ Q.T, given.x_mean, atol=1e-10)
+
+
+def test_weights_can_be_written_transposed_and_in_blocks(kind, monkeypatch):
+    X, Y = random_rows(1, n=30, m=90)
+    inside, basis = compact(given_of(kind(X), Y, True))
+    W = np.random.default_rng(0).normal(size=(inside.rows.shape[1], 300))
+    plain = basis.widen(W, np.empty((90, 300)))
+    monkeypatch.setattr("homi.matrix_free.rows._CACHE", 1)
+    across = np.empty((300, 90))
+    basis.widen(W, across.T)
+    np.testing.assert_allclose(across.T, plain, rtol=1e-12, atol=1e-14)
+
+
+def nearly_equal_rows(X):
+    X[1] = X[0]
+    X[2] = X[0] + 1e-9 * X[3]
+    X[5:9] = X[4]
+    return X
+
+
+def few_directions(X):
+    return X[:, :5] @ np.random.default_rng(0).normal(size=(5, X.shape[1]))
+
+
+def one_row_again_and_again(X):
+    X[:] = X[0]
+    return X
+
+
+ODD = {
+    "rows that are nearly equal": nearly_equal_rows,
+    "few directions": few_directions,
+    "one row again and again": one_row_again_and_again,
+    "large values": lambda X: 1e5 * X,
+    "a mean far off": lambda X: X + 1e4,
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
+def test_odd_rows_have_the_direct_solvers_answer(odd, standardize):
+    X, Y = random_rows(2, n=30, m=90, q=3)
+    X = odd(X)
+    parameters = {"standardize": standardize, "tol": 1e-15, "max_iter": 1000}
+    assert is_wide(*X.shape, X.size)
+    direct, inside = (
+        HOMI(solver=solver, gamma=0.1, **parameters).fit(X, Y)
+        for solver in ("direct", "iterative")
+    )
+    expected = total(direct.history_[-1])
+    assert total(inside.history_[-1]) == pytest.approx(expected, rel=1e-6)
+    scores = direct.decision_function(X)
+    np.testing.assert_allclose(inside.decision_function(X), scores, atol=2e-5)
+
+
+@pytest.mark.parametrize("name", ["feature_weights_", "coef_", "intercept_"])
+def test_what_is_learnt_is_in_the_features_as_given(kind, name):
+    X, Y = random_rows(3, n=40, m=150, q=4)
+    X = kind(X)
+    direct, inside = (
+        HOMI(solver=solver, tol=1e-15, max_iter=1000).fit(X, Y)
+        for solver in ("direct", "iterative")
+    )
+    found, expected = getattr(inside, name), getattr(direct, name)
+    assert found.flags.c_contiguous
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(found, expected, atol=1e-6 * np.abs(expected).max())
+    # B is applied before the features are: the same product in another order.
+    whole = inside.feature_weights_ @ inside.label_correlation_
+    np.testing.assert_allclose(inside.coef_, whole.T, atol=1e-10)
+
+
+def test_the_history_is_that_of_rows_as_they_are(kind):
+    X, Y = random_rows(4, n=30, m=90)
+    given = given_of(kind(X), Y, True, n_neighbors=5)
+    inside, _ = compact(given)
+    plain, small = (solve_rows(g, max_iter=4, tol=0.0) for g in (given, inside))
+    for one, two in zip(plain.history, small.history, strict=True):
+        assert total(two) == pytest.approx(total(one), rel=1e-4)
+
+
+def test_auto_compacts_few_rows_of_many_features_only():
+    assert not is_for_direct(100, 1_000, 5, 100_000)
+    assert not is_for_direct(500, 5_000, 50, 2_500_000)
+    assert is_for_direct(100, 999, 5, 99_900)
+    assert is_for_direct(500, 1_000, 5, 500_000)
+    # More rows than the factor is worth, and rows that are nearly empty.
+    assert not is_wide(20_000, 100_000, 10**8)
+    assert not is_wide(5_000, 100_000, 10_000)
+
+
+def test_memory_is_that_of_the_model_and_not_of_the_descent():
+    n, m, n_labels = 60, 20_000, 200
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((n, m), density=0.05, format="csr", rng=rng)
+    Y = (rng.random((n, n_labels)) < 0.2).astype(float)
+    W = 8 * m * n_labels
+    tracemalloc.start()
+    model = HOMI(max_iter=3, tol=0.1).fit(X, Y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert model.solver_ == "iterative"
+    # W alone and times B, and blocks of them.
+    assert peak < 3.2 * W
+    assert peak < memory.bytes_iterative(n, m, n_labels, X.nnz) + W
+    assert memory.bytes_iterative(n, m, n_labels, X.nnz) < 4 * W
+
+
+def test_the_models_of_single_sweeps_have_the_features_as_given(kind):
+    X, Y = random_rows(5, n=30, m=90)
+    X, watch = kind(X), Watch()
+    model = HOMI(solver="iterative").set_callbacks(watch).fit(X, Y)
+    last = watch.models[-1]
+    assert last.coef_.shape == (4, 90)
+    np.testing.assert_allclose(last.coef_, model.coef_)
