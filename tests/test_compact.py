@@ -7,10 +7,11 @@ import pytest
 from scipy import sparse
 
 from conftest import Watch, random_rows
-from homi import HOMI
-from homi.estimators.solver_choice import is_for_direct
+from homi import HOMI, HOMICV
+from homi.estimators.solver_choice import compacts, is_for_direct
+from homi.estimators.view import is_compacted
 from homi.graph import neighbour_laplacian
-from homi.matrix_free import Given, compact, is_wide, memory, solve_rows
+from homi.matrix_free import Given, compact, is_wide, memory, saves_products, solve_rows
 from homi.moments import column_units
 from homi.solver import total
 
@@ -114,7 +115,7 @@ def test_odd_rows_have_the_direct_solvers_answer(odd, standardize):
     X, Y = random_rows(2, n=30, m=90, q=3)
     X = odd(X)
     parameters = {"standardize": standardize, "tol": 1e-15, "max_iter": 1000}
-    assert is_wide(*X.shape, X.size)
+    assert saves_products(*X.shape, X.size)
     direct, inside = (
         HOMI(solver=solver, gamma=0.1, **parameters).fit(X, Y)
         for solver in ("direct", "iterative")
@@ -157,8 +158,8 @@ def test_auto_compacts_few_rows_of_many_features_only():
     assert is_for_direct(100, 999, 5, 99_900)
     assert is_for_direct(500, 1_000, 5, 500_000)
     # More rows than the factor is worth, and rows that are nearly empty.
-    assert not is_wide(20_000, 100_000, 10**8)
-    assert not is_wide(5_000, 100_000, 10_000)
+    assert not is_wide(20_000, 100_000)
+    assert not saves_products(5_000, 100_000, 10_000)
 
 
 def test_memory_is_that_of_the_model_and_not_of_the_descent():
@@ -185,3 +186,99 @@ def test_the_models_of_single_sweeps_have_the_features_as_given(kind):
     last = watch.models[-1]
     assert last.coef_.shape == (4, 90)
     np.testing.assert_allclose(last.coef_, model.coef_)
+
+
+def plainly(monkeypatch):
+    """From here on rows are seen in their features."""
+    monkeypatch.setattr("homi.estimators.view.MANY_FEATURES", 10**9)
+
+
+VARIANTS = {
+    "labels": {},
+    "identity": {"correlation": "identity"},
+    "held-out": {"correlation": "held-out", "penalize_bias": False},
+    "without a graph": {"gamma": 0.0, "correlation": "identity"},
+    "the sweep of the paper": {"sweep": "paper", "max_iter": 8, "tol": 0.0},
+    "approximate": {"graph": "approximate", "random_state": 0},
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
+def test_the_direct_solver_has_one_answer(kind, variant, standardize, monkeypatch):
+    X, Y = random_rows(6, n=50, m=1000)
+    X = kind(X)
+    parameters = {"solver": "direct", "standardize": standardize, "tol": 1e-13}
+    inside = HOMI(**parameters | variant).fit(X, Y)
+    plainly(monkeypatch)
+    plain = HOMI(**parameters | variant).fit(X, Y)
+    for name in ("coef_", "intercept_", "feature_bias_", "label_correlation_"):
+        found, expected = getattr(inside, name), getattr(plain, name)
+        size = np.abs(expected).max()
+        np.testing.assert_allclose(found, expected, atol=1e-6 * size, err_msg=name)
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_weights_of_rows_and_labels_have_one_answer(kind, standardize, monkeypatch):
+    X, Y = random_rows(6, n=50, m=1000)
+    X, rng = kind(X), np.random.default_rng(0)
+    weights = {
+        "sample_weight": rng.integers(0, 4, size=50),
+        "label_weight": rng.random(4) + 0.5,
+    }
+    model = HOMI(standardize=standardize, tol=1e-13, max_iter=500)
+    inside = model.fit(X, Y, **weights).decision_function(X)
+    assert model.solver_ == "direct"
+    plainly(monkeypatch)
+    np.testing.assert_allclose(
+        inside, model.fit(X, Y, **weights).decision_function(X), atol=1e-6
+    )
+
+
+def test_homi_cv_chooses_the_same(kind, monkeypatch):
+    monkeypatch.setattr("homi.estimators.view.MANY_FEATURES", 100)
+    X, Y = random_rows(7, n=60, m=200)
+    X = kind(X)
+    assert is_compacted(*X.shape)
+    settings = {"random_state": 0, "kernels": [], "gammas": [1.0], "n_neighbors": [5]}
+    inside = HOMICV(**settings).fit(X, Y)
+    plainly(monkeypatch)
+    plain = HOMICV(**settings).fit(X, Y)
+    assert inside.best_params_ == pytest.approx(plain.best_params_)
+    np.testing.assert_allclose(
+        inside.cv_results_["score"], plain.cv_results_["score"], atol=1e-6
+    )
+    np.testing.assert_allclose(
+        inside.decision_function(X), plain.decision_function(X), atol=1e-4
+    )
+
+
+NOT_COMPACTED = {
+    "no penalty": {"lam": 0.0},
+    "unknown labels": {"missing_labels": "ignore"},
+    "anchors": {"graph": "anchors"},
+    "a kernel": {"kernel": "rbf"},
+}
+
+
+@pytest.mark.parametrize("name", NOT_COMPACTED)
+def test_what_needs_the_features_themselves_gets_them(name):
+    model = HOMI(**NOT_COMPACTED[name])
+    assert compacts(HOMI(), 50, 1000)
+    assert not compacts(model, 50, 1000)
+
+
+def test_anchors_are_left_to_the_direct_solver():
+    X, Y = random_rows(8, n=60, m=1000)
+    model = HOMI(graph="anchors", random_state=0).fit(X, Y)
+    assert (model.solver_, model.graph_) == ("direct", "anchors")
+    with pytest.raises(ValueError, match='needs graph="exact" or "approximate"'):
+        HOMI(graph="anchors", solver="iterative").fit(X, Y)
+
+
+def test_homi_cv_refuses_what_does_not_fit(monkeypatch):
+    X, Y = random_rows(8, n=60, m=100)
+    monkeypatch.setattr(memory, "available", lambda: 16 * 100**2 - 1)
+    with pytest.raises(MemoryError, match="needs about 160,000 bytes"):
+        HOMICV(kernels=[]).fit(X, Y)

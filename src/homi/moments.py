@@ -220,12 +220,12 @@ def quadratic(X: Any, L: sparse.csr_array) -> Array:
     return H
 
 
-def column_units(X: Any) -> tuple[Array, Array]:
+def column_units(X: Any, w: Array | None = None) -> tuple[Array, Array]:
     """Means of the columns and their deviations, as in Moments but in O(nm)."""
     X = _rows(X)
     # Any value inside the spread will do to keep digits.
     near = _rough_means(X[:100])
-    gap, square = (_column_sums(X, near, power=k) / X.shape[0] for k in (1, 2))
+    gap, square = (_column_sums(X, near, w, power=k) / _total(X, w) for k in (1, 2))
     return near + gap, _deviations(square - gap**2, near)
 
 

@@ -28,7 +28,7 @@ from homi.estimators.graphs import (
 from homi.estimators.kernel_map import KERNELS, KernelMap
 from homi.estimators.on_dask import OnDask
 from homi.estimators.partial import PartialFit
-from homi.estimators.solver_choice import chosen_solver, rows_view
+from homi.estimators.solver_choice import chosen_solver, compacts, rows_view
 from homi.estimators.targets import Target
 from homi.estimators.unknown import filled_in
 from homi.estimators.view import View, kernel_view, linear_view, relabelled, tied
@@ -364,13 +364,13 @@ class HOMI(OnDask, PartialFit, CallbackSupportMixin, LinearMultiLabelClassifier)
             label_weight,
         )
         if self.correlation == "labels":
-            solution = self._solve(problem, make_hooks(view.mean, view.scale).hook)
+            solution = self._solve(problem, make_hooks(*view.units).hook)
         else:
             solution = self._solve_directly(problem, view, Y)
         if label_weight is not None or self.missing_labels == "ignore":
             # What was learnt is more than sums that another batch could be added to.
             self._sums = None
-        self._store(solution, view.mean, view.scale)
+        self._store(solution, *view.units)
 
     def _fit_rows(self, X: Any, Y: Any, make_hooks: Any) -> None:
         self._sums, self._n_batches = None, 1
@@ -395,7 +395,13 @@ class HOMI(OnDask, PartialFit, CallbackSupportMixin, LinearMultiLabelClassifier)
             view, self._sums = anchored(X, Y, plan, self.standardize, weights)
             return view
         if self.kernel is None:
-            view = linear_view(X, Y, standardize=self.standardize, weights=weights)
+            view = linear_view(
+                X,
+                Y,
+                standardize=self.standardize,
+                weights=weights,
+                compact=compacts(self, *X.shape),
+            )
         else:
             view = kernel_view(X, Y, self._map_of(X, weights), weights=weights)
         if self.graph_ == "anchors":

@@ -18,7 +18,8 @@ from homi.estimators.goals import GOALS, Array, goal
 from homi.estimators.homi import HOMI
 from homi.estimators.kernel_map import KERNELS, KernelMap
 from homi.estimators.search import Look, Search, Space, Trial
-from homi.estimators.view import View, kernel_view, linear_view
+from homi.estimators.solver_choice import check_direct
+from homi.estimators.view import View, is_compacted, kernel_view, linear_view
 from homi.margins import fit_sigmoids
 
 #: Penalties tried by default: from nearly none to more than rows of most data sets.
@@ -325,8 +326,11 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
     ) -> tuple[View, dict[str, Any], float]:
         named: dict[str, Any] = {"kernel": look.kernel, "standardize": look.standardize}
         if look.kernel is None:
-            view = linear_view(X, Y, standardize=look.standardize)
-            variance = np.trace(view.moments.Sxx) / view.moments.Sxx.size**0.5
+            n, m = X.shape
+            compact = is_compacted(n, m)
+            check_direct(n + 1 if compact else m)
+            view = linear_view(X, Y, standardize=look.standardize, compact=compact)
+            variance = np.trace(view.moments.Sxx) / m
             unit = float(variance / view.moments.n) if self.lams is None else 1.0
             return view, named, unit or 1.0
         mapped = KernelMap(

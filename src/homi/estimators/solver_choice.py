@@ -8,10 +8,11 @@ import numpy as np
 from scipy import sparse
 
 from homi.estimators.graphs import resolve
+from homi.estimators.view import is_compacted
 from homi.graph import neighbour_laplacian
 from homi.graph.approximate import ApproximateSearch
 from homi.linalg import Array
-from homi.matrix_free import EXACT_LABELS, Basis, Given, compact, is_wide, memory
+from homi.matrix_free import EXACT_LABELS, Basis, Given, compact, memory, saves_products
 from homi.moments import column_units
 
 #: Up to this many features (and EXACT_LABELS labels) the direct solver is taken.
@@ -23,9 +24,6 @@ DIRECT_BYTES = 4 * 2**30
 #: What a non-zero of X costs the iterative solver for each label, in units of what a
 #: number in m³ or l³ costs the direct one: about 500 products of 4 ns beside 0.7 ns.
 PRODUCTS = 3_000
-
-#: From this many features on, rows that are fewer than half of them are compacted.
-MANY_FEATURES = 1_000
 
 #: Parameters that the iterative solver takes only one value of.
 _ONLY = {
@@ -53,8 +51,7 @@ def chosen_solver(model: Any, X: Any, Y: Any, *, weighted: bool) -> str:
         or (model.solver == "auto" and is_for_direct(n, m, n_labels, nnz))
     ):
         if model.kernel is None:
-            # Two arrays of this size are the least: G and H.
-            memory.check(16 * m * m, "the direct solver")
+            check_direct(n + 1 if compacts(model, n, m) else m)
         return "direct"
     memory.check(memory.bytes_iterative(n, m, n_labels, nnz), "the iterative solver")
     return "iterative"
@@ -62,11 +59,17 @@ def chosen_solver(model: Any, X: Any, Y: Any, *, weighted: bool) -> str:
 
 def is_for_direct(n: int, m: int, n_labels: int, nnz: int) -> bool:
     """Whether arrays of m × m and l × l fit, and cost less than the products."""
-    if m >= MANY_FEATURES and is_wide(n, m, nnz):
+    if is_compacted(n, m) and saves_products(n, m, nnz):
         return False
     if n_labels > EXACT_LABELS or memory.bytes_direct(m, n_labels) > DIRECT_BYTES:
         return False
     return m <= FEW_FEATURES or m**3 + n_labels**3 <= PRODUCTS * nnz * n_labels
+
+
+def check_direct(m: int) -> None:
+    """Refuse m features whose moments do not fit."""
+    # Two arrays of this size are the least: G and H.
+    memory.check(16 * m * m, "the direct solver")
 
 
 def _why_not(model: Any, weighted: bool) -> str:
@@ -75,6 +78,8 @@ def _why_not(model: Any, weighted: bool) -> str:
         given = getattr(model, name)
         if given != value:
             return f"{name}={value!r}, got {given!r}"
+    if _is_anchored(model):
+        return 'graph="exact" or "approximate", got "anchors"'
     if weighted:
         return "rows and labels without weights"
     return "" if model.lam > 0 else f"lam > 0, got {model.lam!r}"
@@ -99,6 +104,24 @@ class RowsView(NamedTuple):
     basis: Basis | None = None
 
 
+def compacts(model: Any, n: int, m: int) -> bool:
+    """Whether the direct solver sees rows in the space they span.
+
+    Not without a penalty, which keeps W in it; nor where other rows are to be seen.
+    """
+    return (
+        is_compacted(n, m)
+        and model.kernel is None
+        and model.lam > 0
+        and model.missing_labels == "error"
+        and not _is_anchored(model)
+    )
+
+
+def _is_anchored(model: Any) -> bool:
+    return model.graph == "anchors" and model.gamma > 0
+
+
 def rows_view(model: Any, X: Any, Y: Any) -> RowsView:
     """Rows as the iterative solver sees them."""
     centre, scale = column_units(X)
@@ -118,25 +141,20 @@ def rows_view(model: Any, X: Any, Y: Any) -> RowsView:
         gamma=model.gamma,
     )
     n, m = X.shape
-    if is_wide(n, m, X.nnz if sparse.issparse(X) else X.size):
+    if saves_products(n, m, X.nnz if sparse.issparse(X) else X.size):
         given, basis = compact(given)
         return RowsView(given, mean, scale, basis)
     return RowsView(given, mean, scale)
 
 
 def _laplacian(model: Any, X: Any, mean: Array, scale: Array) -> Any:
-    """The graph as a sparse matrix; anchors would be another kind of product."""
+    """The graph as a sparse matrix; where anchors would suit it better, by lists."""
     model.graph_ = resolve(model.graph, X) if model.gamma > 0 else "none"
     if model.graph_ == "none":
         return None
     units: dict[str, Any] = {"mean": mean, "scale": scale}
     if model.graph_ == "exact":
         return neighbour_laplacian(X, model.n_neighbors, **units)
-    if model.graph == "anchors":
-        raise ValueError(
-            'solver="iterative" needs graph="exact" or "approximate", got "anchors"; '
-            'change that, or use solver="direct".'
-        )
     model.graph_, search = "approximate", ApproximateSearch(model._seed())
     L = neighbour_laplacian(X, model.n_neighbors, **units, search=search)
     model.graph_recall_ = search.recall

@@ -4,14 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from homi.estimators.kernel_map import KernelMap
 from homi.graph import Neighbours, nearest, neighbour_laplacian
 from homi.linalg import Array
-from homi.moments import Moments
+from homi.matrix_free import Basis, Rows, compact_rows, is_wide
+from homi.moments import Moments, column_units
+
+#: From this many features on, rows that are fewer than half of them are seen in the
+#: space they span.
+MANY_FEATURES = 1_000
+
+
+class RowSpace(NamedTuple):
+    """Units of the features as given, and the basis of the space of their rows."""
+
+    mean: Array
+    scale: Array
+    basis: Basis
 
 
 @dataclass(frozen=True)
@@ -31,6 +44,9 @@ class View:
         Makes features of other rows; None where they are the rows themselves.
     weights : ndarray of shape (n_samples,) or None
         Of the rows; None where each counts once.
+    row_space : RowSpace or None
+        Leads from the features to those of the rows, where they are coordinates in
+        the space of the rows; None where they are not.
     """
 
     features: Any
@@ -39,18 +55,58 @@ class View:
     scale: Array
     kernel_map: KernelMap | None = None
     weights: Array | None = None
+    row_space: RowSpace | None = None
+
+    @property
+    def units(self) -> tuple[Any, ...]:
+        """What leads from a solution to the features as given."""
+        return self.row_space or (self.mean, self.scale)
+
+
+def is_compacted(n: int, m: int) -> bool:
+    """Whether n rows of m features are better seen in the space they span."""
+    return m >= MANY_FEATURES and is_wide(n, m)
 
 
 def linear_view(
-    X: Any, Y: Any, *, standardize: bool, weights: Array | None = None
+    X: Any,
+    Y: Any,
+    *,
+    standardize: bool,
+    weights: Array | None = None,
+    compact: bool = False,
 ) -> View:
-    """The rows themselves, without a graph."""
+    """The rows themselves or, compact, in the space they span; without a graph."""
+    if compact:
+        return _compact_view(X, Y, standardize, weights)
     moments = Moments.from_rows(X, Y, weights)
     mean, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
     if standardize:
         mean, scale = moments.x_mean, moments.scale()
         moments = moments.standardized()
     return View(X, moments, mean, scale, weights=weights)
+
+
+def _compact_view(X: Any, Y: Any, standardize: bool, weights: Array | None) -> View:
+    center, scale = column_units(X, weights)
+    mean = center
+    if not standardize:
+        mean, scale = np.zeros_like(center), np.ones_like(center)
+    # Centred to keep digits; rows that are not standardised get their mean back.
+    rows = Rows.of(X, center, scale, center - mean)
+    coordinates, basis = compact_rows(rows)
+    features = coordinates[:-1] + coordinates[-1]
+    moments = Moments.from_rows(features, Y, weights)
+    r = features.shape[1]
+    row_space = RowSpace(mean, scale, basis)
+    return View(
+        features,
+        moments,
+        np.zeros(r),
+        np.ones(r),
+        weights=weights,
+        row_space=row_space,
+    )
 
 
 def kernel_view(
@@ -91,7 +147,9 @@ def tied(
 
 
 def units_of(view: View) -> dict[str, Array]:
-    """``mean`` and ``scale`` of the rows, which a kernel sees in units of its own."""
+    """``mean`` and ``scale`` of the rows, in which the graph sees them."""
+    if view.row_space is not None:
+        return {"mean": view.row_space.mean, "scale": view.row_space.scale}
     if view.kernel_map is None:
         return {"mean": view.mean, "scale": view.scale}
     scaler = view.kernel_map.scaler

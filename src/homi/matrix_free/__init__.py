@@ -1,7 +1,14 @@
 """Rows -> (W, z, B, t) by products with the rows: no array of features × features."""
 
-from homi.matrix_free.compact import Basis, compact, is_wide
+from homi.matrix_free.compact import (
+    Basis,
+    compact,
+    compact_rows,
+    is_wide,
+    saves_products,
+)
 from homi.matrix_free.given import Given
+from homi.matrix_free.rows import Rows
 from homi.matrix_free.solve import EXACT_LABELS, LEADING, label_rank, solve_rows
 
 __all__ = [
@@ -9,8 +16,11 @@ __all__ = [
     "LEADING",
     "Basis",
     "Given",
+    "Rows",
     "compact",
+    "compact_rows",
     "is_wide",
     "label_rank",
+    "saves_products",
     "solve_rows",
 ]

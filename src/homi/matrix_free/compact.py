@@ -35,9 +35,14 @@ _SPARSE_COST = 100
 _ROUNDING = 16
 
 
-def is_wide(n: int, m: int, nnz: int) -> bool:
-    """Whether n rows are so few that products are cheaper in their own space."""
-    return 2 * (n + 1) <= m and n <= MOST_ROWS and n * n <= _SPARSE_COST * nnz
+def is_wide(n: int, m: int) -> bool:
+    """Whether n rows are so few that the space they span is the smaller one."""
+    return 2 * (n + 1) <= m and n <= MOST_ROWS
+
+
+def saves_products(n: int, m: int, nnz: int) -> bool:
+    """Whether products with rows are cheaper in the space of the rows, too."""
+    return is_wide(n, m) and n * n <= _SPARSE_COST * nnz
 
 
 @dataclass(frozen=True)
@@ -59,9 +64,8 @@ class Basis:
         return out
 
 
-def compact(given: Given) -> tuple[Given, Basis]:
-    """The same problem in the space of its rows, and the way back."""
-    rows = given.rows
+def compact_rows(rows: Rows) -> tuple[Array, Basis]:
+    """Rows, that of the mean included, in the space they span; and the way back."""
     K = rows.gram()
     rounding = _ROUNDING * len(K) * np.finfo(float).eps * K.diagonal().max()
     factor, pivots, rank, _ = dpstrf(K, tol=rounding, lower=1, overwrite_a=1)
@@ -73,7 +77,13 @@ def compact(given: Given) -> tuple[Given, Basis]:
         triangle[0, 0] = 1.0
     X = np.zeros((len(factor), rank))
     X[pivots] = np.tril(factor[:, :rank])
-    dense = Rows(X[:-1], X[:-1].T, None, X[-1], rows.L)
-    kept = np.sqrt(given.lam * (len(X) - 1) / (len(X) - 1 + given.lam))
-    inside = replace(given, rows=dense, x_mean=X[-1] / kept)
-    return inside, Basis(rows, pivots[:rank], triangle)
+    return X, Basis(rows, pivots[:rank], triangle)
+
+
+def compact(given: Given) -> tuple[Given, Basis]:
+    """The same problem in the space of its rows, and the way back."""
+    X, basis = compact_rows(given.rows)
+    n = len(X) - 1
+    rows = Rows(X[:-1], X[:-1].T, None, X[-1], given.rows.L)
+    kept = np.sqrt(n * given.lam / (n + given.lam))
+    return replace(given, rows=rows, x_mean=X[-1] / kept), basis

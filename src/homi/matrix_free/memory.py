@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from homi.matrix_free.compact import is_wide
+from homi.matrix_free.compact import saves_products
 from homi.matrix_free.gradients import RANK
 from homi.matrix_free.solve import EXACT_LABELS
 
@@ -23,7 +23,7 @@ _MACHINE = Path("/proc/meminfo")
 
 def bytes_iterative(n: int, m: int, n_labels: int, nnz: int) -> int:
     """Bytes that the iterative solver needs beside X and Y themselves."""
-    if not is_wide(n, m, nnz):
+    if not saves_products(n, m, nnz):
         return 8 * _descent(n, m, n_labels) + 24 * nnz
     # The factor of the rows' products, and what is made of it; the descent on that;
     # and then the model, which has W twice: alone and times B.
