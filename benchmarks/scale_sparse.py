@@ -61,14 +61,14 @@ def main() -> None:
     for point in POINTS:
         lines.append(row(*point))
         if arguments.output:
-            write(arguments.output, lines)
+            write(arguments.output, page(lines))
     if not arguments.output:
         print(page(lines), end="")
 
 
-def write(path: Path, lines: list[str]) -> None:
+def write(path: Path, page: str) -> None:
     beside = path.with_suffix(".part")
-    beside.write_text(page(lines), encoding="utf-8")
+    beside.write_text(page, encoding="utf-8")
     beside.replace(path)
 
 
@@ -145,10 +145,12 @@ def measure(m: int, n_labels: int, solver: str) -> dict[str, Any]:
     }
 
 
-def text(m: int, n_labels: int) -> tuple[sparse.csr_array, sparse.csr_array]:
+def text(
+    m: int, n_labels: int, n: int = ROWS
+) -> tuple[sparse.csr_array, sparse.csr_array]:
     """Rows of words and their labels; labels of a topic come together."""
     rng = np.random.default_rng(0)
-    n, words = ROWS, max(1, round(DENSITY * m))
+    words = max(1, round(DENSITY * m))
     topics = max(1, n_labels // 20)
     topic = rng.integers(topics, size=n)
     own = topic[:, None] + topics * rng.integers(

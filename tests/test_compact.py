@@ -11,7 +11,14 @@ from homi import HOMI, HOMICV
 from homi.estimators.solver_choice import compacts, is_for_direct
 from homi.estimators.view import is_compacted
 from homi.graph import neighbour_laplacian
-from homi.matrix_free import Given, compact, is_wide, memory, saves_products, solve_rows
+from homi.matrix_free import (
+    Given,
+    compacted,
+    is_wide,
+    memory,
+    saves_products,
+    solve_rows,
+)
 from homi.moments import column_units
 from homi.solver import total
 
@@ -61,7 +68,7 @@ def test_the_basis_leads_from_the_space_of_the_rows_to_features(kind, standardiz
     X, Y = random_rows(1, n=30, m=90)
     X = kind(X)
     given = given_of(X, Y, standardize)
-    inside, basis = compact(given)
+    inside, basis = compacted(given)
     rank = inside.rows.shape[1]
     # Centring takes a dimension away; the share of the mean brings one back.
     assert rank == (29 if standardize else 30)
@@ -74,7 +81,7 @@ def test_the_basis_leads_from_the_space_of_the_rows_to_features(kind, standardiz
 
 def test_weights_can_be_written_transposed_and_in_blocks(kind, monkeypatch):
     X, Y = random_rows(1, n=30, m=90)
-    inside, basis = compact(given_of(kind(X), Y, True))
+    inside, basis = compacted(given_of(kind(X), Y, True))
     W = np.random.default_rng(0).normal(size=(inside.rows.shape[1], 300))
     plain = basis.widen(W, np.empty((90, 300)))
     monkeypatch.setattr("homi.matrix_free.rows._CACHE", 1)
@@ -146,7 +153,7 @@ def test_what_is_learnt_is_in_the_features_as_given(kind, name):
 def test_the_history_is_that_of_rows_as_they_are(kind):
     X, Y = random_rows(4, n=30, m=90)
     given = given_of(kind(X), Y, True, n_neighbors=5)
-    inside, _ = compact(given)
+    inside, _ = compacted(given)
     plain, small = (solve_rows(g, max_iter=4, tol=0.0) for g in (given, inside))
     for one, two in zip(plain.history, small.history, strict=True):
         assert total(two) == pytest.approx(total(one), rel=1e-4)

@@ -12,7 +12,14 @@ from homi.estimators.view import is_compacted
 from homi.graph import neighbour_laplacian
 from homi.graph.approximate import ApproximateSearch
 from homi.linalg import Array
-from homi.matrix_free import EXACT_LABELS, Basis, Given, compact, memory, saves_products
+from homi.matrix_free import (
+    EXACT_LABELS,
+    Basis,
+    Given,
+    compacted,
+    memory,
+    saves_products,
+)
 from homi.moments import column_units
 
 #: Up to this many features (and EXACT_LABELS labels) the direct solver is taken.
@@ -142,7 +149,7 @@ def rows_view(model: Any, X: Any, Y: Any) -> RowsView:
     )
     n, m = X.shape
     if saves_products(n, m, X.nnz if sparse.issparse(X) else X.size):
-        given, basis = compact(given)
+        given, basis = compacted(given)
         return RowsView(given, mean, scale, basis)
     return RowsView(given, mean, scale)
 

@@ -2,8 +2,8 @@
 
 from homi.matrix_free.compact import (
     Basis,
-    compact,
     compact_rows,
+    compacted,
     is_wide,
     saves_products,
 )
@@ -17,8 +17,8 @@ __all__ = [
     "Basis",
     "Given",
     "Rows",
-    "compact",
     "compact_rows",
+    "compacted",
     "is_wide",
     "label_rank",
     "saves_products",

@@ -80,7 +80,7 @@ def compact_rows(rows: Rows) -> tuple[Array, Basis]:
     return X, Basis(rows, pivots[:rank], triangle)
 
 
-def compact(given: Given) -> tuple[Given, Basis]:
+def compacted(given: Given) -> tuple[Given, Basis]:
     """The same problem in the space of its rows, and the way back."""
     X, basis = compact_rows(given.rows)
     n = len(X) - 1
