@@ -25,25 +25,26 @@ from scipy import sparse
 
 ROWS, DENSITY, TOL, SWEEPS = 2_000, 0.005, 1e-4, 10
 
-#: Features, labels, solver.
+#: Features, labels, solver, rows.
 POINTS = [
-    (100, 10, "auto"),
-    (1_000, 10, "auto"),
-    (1_000, 10, "iterative"),
-    (10_000, 10, "auto"),
-    (100_000, 10, "auto"),
-    (100_000, 10_000, "auto"),
-    (100, 1_000, "auto"),
-    (1_000, 100, "auto"),
-    (1_000, 100, "iterative"),
-    (10_000, 100, "auto"),
-    (3_000, 10, "direct"),
-    (3_000, 10, "iterative"),
-    (100, 10_000, "auto"),
-    (1_000, 1_000, "auto"),
-    (10_000, 1_000, "auto"),
-    (100_000, 100, "auto"),
-    (1_000, 10_000, "auto"),
+    (100, 10, "auto", ROWS),
+    (1_000, 10, "auto", ROWS),
+    (1_000, 10, "iterative", ROWS),
+    (10_000, 10, "auto", ROWS),
+    (100_000, 10, "auto", ROWS),
+    (100_000, 10, "auto", 10 * ROWS),
+    (100, 1_000, "auto", ROWS),
+    (1_000, 100, "auto", ROWS),
+    (1_000, 100, "iterative", ROWS),
+    (10_000, 100, "auto", ROWS),
+    (3_000, 10, "direct", ROWS),
+    (3_000, 10, "iterative", ROWS),
+    (100, 10_000, "auto", ROWS),
+    (1_000, 1_000, "auto", ROWS),
+    (10_000, 1_000, "auto", ROWS),
+    (100_000, 100, "auto", ROWS),
+    (1_000, 10_000, "auto", ROWS),
+    (100_000, 10_000, "auto", ROWS),
 ]
 
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
@@ -80,19 +81,21 @@ def head() -> str:
     return (
         "# HOMI on sparse text: time and memory\n\n"
         "Printed by `python benchmarks/scale_sparse.py`: processor time, "
-        f"{ROWS:,} rows, {DENSITY:.1%} of the entries not zero, tol = {TOL:g}, at most "
+        f"{DENSITY:.1%} of the entries not zero, tol = {TOL:g}, at most "
         f"{SWEEPS} sweeps, otherwise `HOMI()`; one thread, every line a process of its "
         f"own; Python {platform.python_version()}, numpy {np.__version__}, scipy "
         f"{scipy.__version__}. The graph is part of the fit, and its time is also "
-        "given by itself. Memory is the peak of the process, libraries included.\n\n"
-        "| features | labels | solver asked for | taken | B free in | sweeps | fit, s "
-        "| graph, s | peak, GB | objective |\n"
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"
+        "given by itself. Memory is the peak of the process, libraries included. "
+        "“In rows”: in the space of the rows.\n\n"
+        "| rows | features | labels | solver asked for | taken | B free in | sweeps "
+        "| fit, s | graph, s | peak, GB | objective |\n"
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"
     )
 
 
-def row(m: int, n_labels: int, solver: str) -> str:
-    command = [sys.executable, __file__, "--point", json.dumps([m, n_labels, solver])]
+def row(m: int, n_labels: int, solver: str, n: int) -> str:
+    point = json.dumps([m, n_labels, solver, n])
+    command = [sys.executable, __file__, "--point", point]
     done = subprocess.run(
         command,
         capture_output=True,
@@ -102,7 +105,7 @@ def row(m: int, n_labels: int, solver: str) -> str:
     if done.returncode:
         raise RuntimeError(done.stderr)
     found = json.loads(done.stdout)
-    line = f"| {m:,} | {n_labels:,} | {solver} | "
+    line = f"| {n:,} | {m:,} | {n_labels:,} | {solver} | "
     if "refused" in found:
         line += f"refused: {found['refused']} | – | – | – | – | – | – |"
     else:
@@ -115,12 +118,13 @@ def row(m: int, n_labels: int, solver: str) -> str:
     return line
 
 
-def measure(m: int, n_labels: int, solver: str) -> dict[str, Any]:
+def measure(m: int, n_labels: int, solver: str, n: int) -> dict[str, Any]:
     from homi import HOMI
     from homi.graph import neighbour_laplacian
+    from homi.matrix_free import saves_products
     from homi.moments import column_units
 
-    X, Y = text(m, n_labels)
+    X, Y = text(m, n_labels, n)
     model = HOMI(solver=solver, tol=TOL, max_iter=SWEEPS)
     start = time.process_time()
     try:
@@ -134,8 +138,9 @@ def measure(m: int, n_labels: int, solver: str) -> dict[str, Any]:
     start = time.process_time()
     mean, scale = column_units(X)
     neighbour_laplacian(X, model.n_neighbors, mean=mean, scale=scale)
+    in_rows = model.solver_ == "iterative" and saves_products(n, m, X.nnz)
     return {
-        "solver": model.solver_,
+        "solver": model.solver_ + (", in rows" if in_rows else ""),
         "rank": model.label_rank_,
         "sweeps": model.n_iter_,
         "seconds": seconds,

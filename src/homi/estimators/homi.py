@@ -127,7 +127,8 @@ class HOMI(OnDask, PartialFit, CallbackSupportMixin, LinearMultiLabelClassifier)
         none of them: the sweeps are the same, by conjugate gradients with products of
         the rows, for many and sparse features or many labels. It needs ``lam > 0``,
         ``sweep="joint"``, ``init="zeros"``, ``correlation="labels"``, biases with a
-        penalty, all labels known, and neither kernel nor weights.
+        penalty, all labels known, and neither kernel, anchors nor weights. Either
+        works in the space of the rows where they are fewer than half the features.
         ``"auto"`` takes the iterative one where the direct one would need too much
         memory or be slower (docs/sparse_text.md).
     init : {"zeros", "random"}, default="zeros"
