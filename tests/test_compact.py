@@ -72,7 +72,7 @@ def test_the_basis_leads_from_the_space_of_the_rows_to_features(kind, standardiz
     rank = inside.rows.shape[1]
     # Centring takes a dimension away; the share of the mean brings one back.
     assert rank == (29 if standardize else 30)
-    Q = basis.widen(np.eye(rank), np.empty((90, rank)))
+    Q = basis.written_out()
     np.testing.assert_allclose(Q.T @ Q, np.eye(rank), atol=1e-10)
     rows = np.vstack([inside.rows.X, inside.rows.mean_row]) @ Q.T
     np.testing.assert_allclose(rows, written_out(given, X, standardize), atol=1e-10)
@@ -243,6 +243,22 @@ def test_weights_of_rows_and_labels_have_one_answer(kind, standardize, monkeypat
     )
 
 
+@pytest.mark.parametrize("standardize", [True, False])
+def test_labels_that_are_not_known_are_filled_in_alike(kind, standardize, monkeypatch):
+    X, Y = random_rows(6, n=50, m=1000)
+    X, rng = kind(X), np.random.default_rng(0)
+    Y[rng.random(Y.shape) < 0.3] = np.nan
+    # Rows of weight 0 are not in the space, but have labels to be filled in.
+    weights = (rng.random(50) < 0.8).astype(float)
+    model = HOMI(missing_labels="ignore", standardize=standardize, tol=1e-13)
+    inside = model.fit(X, Y, sample_weight=weights)
+    filled, scores = inside.filled_labels_, inside.decision_function(X)
+    plainly(monkeypatch)
+    model.fit(X, Y, sample_weight=weights)
+    np.testing.assert_allclose(filled, model.filled_labels_, atol=1e-6)
+    np.testing.assert_allclose(scores, model.decision_function(X), atol=1e-6)
+
+
 def test_homi_cv_chooses_the_same(kind, monkeypatch):
     monkeypatch.setattr("homi.estimators.view.MANY_FEATURES", 100)
     X, Y = random_rows(7, n=60, m=200)
@@ -263,7 +279,6 @@ def test_homi_cv_chooses_the_same(kind, monkeypatch):
 
 NOT_COMPACTED = {
     "no penalty": {"lam": 0.0},
-    "unknown labels": {"missing_labels": "ignore"},
     "anchors": {"graph": "anchors"},
     "a kernel": {"kernel": "rbf"},
 }

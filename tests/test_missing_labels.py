@@ -43,7 +43,7 @@ def as_rows(X, Y, weights=None):
     moments = Moments.from_rows(X, Y, weights)
     units = moments.x_mean, moments.scale()
     moments = moments.standardized()
-    return filling.Rows(X, *units, moments.x_mean, moments.Sxx, weights)
+    return filling.Rows(X, *units, moments.x_mean, moments.Sxx, weights, X.shape[1])
 
 
 # Literal twins

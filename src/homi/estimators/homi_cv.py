@@ -330,7 +330,7 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
             compact = is_compacted(n, m)
             check_direct(n + 1 if compact else m)
             view = linear_view(X, Y, standardize=look.standardize, compact=compact)
-            variance = np.trace(view.moments.Sxx) / m
+            variance = np.trace(view.moments.Sxx) / view.n_features
             unit = float(variance / view.moments.n) if self.lams is None else 1.0
             return view, named, unit or 1.0
         mapped = KernelMap(

@@ -114,13 +114,12 @@ class RowsView(NamedTuple):
 def compacts(model: Any, n: int, m: int) -> bool:
     """Whether the direct solver sees rows in the space they span.
 
-    Not without a penalty, which keeps W in it; nor where other rows are to be seen.
+    Not without a penalty, which keeps W in it; nor by sums that batches can add to.
     """
     return (
         is_compacted(n, m)
         and model.kernel is None
         and model.lam > 0
-        and model.missing_labels == "error"
         and not _is_anchored(model)
     )
 

@@ -29,13 +29,13 @@ def filled_in(view: View, X: Any, target: Target, weights: Array | None) -> Arra
         view.moments.x_mean,
         view.moments.Sxx,
         counts[used],
+        view.n_features,
     )
     labels, model = fill(rows, Y[used], known[used])
     if len(used) == len(Y):
         return labels
     # Rows of weight 0 have taught nothing, but their labels can be filled in.
-    features = X if view.kernel_map is None else view.kernel_map(X)
-    everything = model.complete_new(features, Y, known)
+    everything = model.complete_new(view.features_of(X), Y, known)
     everything[used] = labels
     return everything
 

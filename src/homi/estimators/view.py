@@ -26,6 +26,11 @@ class RowSpace(NamedTuple):
     scale: Array
     basis: Basis
 
+    def features(self, X: Any) -> Array:
+        """Coordinates of rows: of what the space has of them, if they are others."""
+        Q = self.basis.written_out() / self.scale[:, None]
+        return np.asarray(X @ Q - self.mean @ Q)
+
 
 @dataclass(frozen=True)
 class View:
@@ -61,6 +66,17 @@ class View:
     def units(self) -> tuple[Any, ...]:
         """What leads from a solution to the features as given."""
         return self.row_space or (self.mean, self.scale)
+
+    @property
+    def n_features(self) -> int:
+        """How many features there are, or were before they were compacted."""
+        return len(self.units[1])
+
+    def features_of(self, X: Any) -> Any:
+        """The features of other rows."""
+        if self.kernel_map is not None:
+            return self.kernel_map(X)
+        return X if self.row_space is None else self.row_space.features(X)
 
 
 def is_compacted(n: int, m: int) -> bool:

@@ -53,6 +53,11 @@ class Basis:
     _pivots: Array
     _triangle: Array
 
+    def written_out(self) -> Array:
+        """Q itself."""
+        rank = len(self._triangle)
+        return self.widen(np.eye(rank), np.empty((self._rows.shape[1], rank)))
+
     def widen(self, W: Array, out: Array) -> Array:
         """``out = QW``, a block of columns at a time."""
         for part in self._rows.blocks(W.shape[1]):

@@ -40,7 +40,10 @@ _BLOCK = 2**21
 
 @dataclass(frozen=True)
 class Rows:
-    """Features as they are, and the units in which Sxx and x_mean are theirs."""
+    """Features as they are, and the units in which Sxx and x_mean are theirs.
+
+    ``n_features`` is how many there were before they were compacted, if they were.
+    """
 
     X: Any
     mean: Array
@@ -48,6 +51,7 @@ class Rows:
     x_mean: Array
     Sxx: Array
     weights: Array
+    n_features: int
 
     @property
     def total(self) -> float:
@@ -116,7 +120,7 @@ class _HeldOutRidge:
         self._rows = rows
         e, self._V = scipy.linalg.eigh(rows.Sxx, check_finite=False)
         e = np.maximum(e, 0.0)
-        unit = float(e.mean()) or 1.0
+        unit = float(e.sum()) / rows.n_features or 1.0
         self._D = 1.0 / (e[:, None] + unit * _PENALTIES)
         self._to_units = self._V / rows.scale[:, None]
         self._shift = (rows.mean / rows.scale + rows.x_mean) @ self._V
