@@ -39,14 +39,8 @@ def make_problem(X, Y, n_neighbors=5, *, standardize=False, **hyper):
     return Problem(moments.standardized() if standardize else moments, **hyper)
 
 
-class Watch:
-    """A callback that counts sweeps, keeps a model of each, and may stop the fit."""
-
-    max_propagation_depth = None
-
-    def __init__(self, stop_after=None):
-        self.objectives, self.models = [], []
-        self.stop_after = stop_after
+class Callback:
+    """A callback of scikit-learn's that does nothing but hear."""
 
     def setup(self, estimator, context):
         pass
@@ -56,6 +50,16 @@ class Watch:
 
     def on_fit_task_begin(self, estimator, context):
         pass
+
+
+class Watch(Callback):
+    """Counts sweeps, keeps a model of each, and may stop the fit."""
+
+    max_propagation_depth = None
+
+    def __init__(self, stop_after=None):
+        self.objectives, self.models = [], []
+        self.stop_after = stop_after
 
     def on_fit_task_end(self, estimator, context, *, metadata, fitted_estimator):
         if context.task_name != "sweep":

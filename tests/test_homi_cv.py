@@ -14,7 +14,7 @@ from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.metrics import average_precision_score
 from sklearn.model_selection import KFold
 
-from conftest import random_rows
+from conftest import Callback, random_rows
 from homi import HOMI, HOMICV
 from homi.datasets import load
 from homi.estimators.fold_scores import (
@@ -431,18 +431,9 @@ def test_threads_change_nothing():
 
 
 def test_callbacks_hear_of_every_group():
-    class Heard:
+    class Heard(Callback):
         def __init__(self):
             self.best = []
-
-        def setup(self, estimator, context):
-            pass
-
-        def teardown(self, estimator, context):
-            pass
-
-        def on_fit_task_begin(self, estimator, context):
-            pass
 
         def on_fit_task_end(self, estimator, context, *, metadata):
             if context.task_name == "candidates":
