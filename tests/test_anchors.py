@@ -54,7 +54,7 @@ def test_Z_equals_the_twin_and_L_is_a_laplacian():
     X, _ = rows()
     plan = plan_anchors(X, 4, 20)
     Z, S, L = twin(X, plan)
-    found = sparse.vstack([part for _, _, part in ties(X, plan)]).toarray()
+    found = np.vstack([part for _, _, part in ties(X, plan)])
     np.testing.assert_allclose(found, Z, atol=1e-12)
     np.testing.assert_allclose(S.sum(axis=1), 1, atol=1e-12)
     np.testing.assert_allclose(L @ np.ones(len(X)), 0, atol=1e-12)
@@ -304,13 +304,15 @@ def test_rows_of_weight_w_are_tied_as_w_rows(kind):
 
 def test_weights_of_rows_that_are_like_no_anchor():
     X, Y = rows(3)
-    X[:5] = 1.0
     plan = plan_anchors(X, 3, 7)
+    X[:5] = plan.mean
     w = np.random.default_rng(0).uniform(0.5, 2.0, len(X))
-    H = tied_moments(X, Y, plan, weights=w).with_graph(plan).H
+    total = tied_moments(X, Y, plan, weights=w)
+    assert total.ties.loose is not None
+    H = total.with_graph(plan).H
     Z = np.zeros((len(X), len(plan.anchors)))
     for part, _, block in ties(X, plan):
-        Z[part] = block.toarray()
+        Z[part] = block
     tied_rows = Z.any(axis=1)
     centred = X - plan.center
     ZtX = Z.T @ (w[:, None] * centred)
@@ -326,3 +328,16 @@ def test_lists_of_rows_take_no_weights():
     model = HOMI(graph="approximate", random_state=0)
     with pytest.raises(ValueError, match="sample_weight needs graph='exact'"):
         model.fit(X, Y, sample_weight=np.full(len(X), 2.0))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_many_anchors_are_summed_as_few_are(weighted, monkeypatch):
+    X, Y = rows(3)
+    plan = plan_anchors(X, 3, 7)
+    X[:5] = plan.mean
+    w = np.random.default_rng(0).uniform(0.5, 2.0, len(X)) if weighted else None
+    few = tied_moments(X, Y, plan, weights=w).ties
+    monkeypatch.setattr("homi.graph.anchors._FEW_ANCHORS", 0)
+    many = tied_moments(X, Y, plan, weights=w).ties
+    for name in ("ZtX", "mass", "loose"):
+        np.testing.assert_allclose(getattr(many, name), getattr(few, name), atol=1e-10)

@@ -25,6 +25,9 @@ from homi.moments import Moments
 #: Bytes of a block of rows, or of their products with all anchors, and fewest rows.
 _BLOCK_BYTES, _BLOCK_ROWS = 2**20, 256
 
+#: Up to this many anchors most of Z may be zeros: BLAS is faster than a sparse product.
+_FEW_ANCHORS = 128
+
 #: Below this share of a row's length, what an anchor has of it is rounding error.
 _FLAT = 1e-7
 
@@ -167,19 +170,19 @@ def _no_ties(plan: AnchorPlan, n_features: int) -> Ties:
     return Ties(np.zeros((q, n_features)), np.zeros(q))
 
 
-def _sums(
-    Z: sparse.csr_array, block: Any, center: Array, weights: Array | None
-) -> Ties:
+def _sums(Z: Array, block: Any, center: Array, weights: Array | None) -> Ties:
     """Ties of a block of rows: dense ones less the center, or sparse ones as given."""
-    is_loose = np.diff(Z.indptr) == 0
+    # The ties of a row sum to 1, if it has any.
+    some_are_loose = round(Z.sum()) < len(Z)
+    is_loose = ~Z.any(axis=1) if some_are_loose else None
     if weights is not None:
-        data = Z.data * np.repeat(weights, np.diff(Z.indptr))
-        Z = sparse.csr_array((data, Z.indices, Z.indptr), shape=Z.shape)
-    mass = np.asarray(np.bincount(Z.indices, Z.data, Z.shape[1]), dtype=np.float64)
-    ZtX = Z.T @ block
+        Z = weights[:, None] * Z
+    mass = Z.sum(axis=0)
+    few = Z.shape[1] <= _FEW_ANCHORS and not sparse.issparse(block)
+    ZtX = (Z if few else sparse.csr_array(Z)).T @ block
     if sparse.issparse(block):
         ZtX = ZtX.toarray() - np.outer(mass, center)
-    if not is_loose.any():
+    if is_loose is None:
         return Ties(ZtX, mass)
     part = block[is_loose]
     part = part.toarray() - center if sparse.issparse(part) else part
@@ -187,7 +190,7 @@ def _sums(
     return Ties(ZtX, mass, part.T @ (w * part))
 
 
-def ties(X: Any, plan: AnchorPlan) -> Iterator[tuple[slice, Any, sparse.csr_array]]:
+def ties(X: Any, plan: AnchorPlan) -> Iterator[tuple[slice, Any, Array]]:
     """Slices of rows; their rows, less the center if dense; and Z of them.
 
     A row of Z has s positive ties that sum to 1: fewer where fewer anchors have a
@@ -225,17 +228,19 @@ def _sparse_products(block: sparse.csr_array, plan: AnchorPlan) -> tuple[Array, 
     return products, lengths
 
 
-def _nearest(products: Array, least: Array, n_neighbors: int) -> sparse.csr_array:
-    """The largest products of each row, none below ``least``, at sum 1."""
-    n, q = products.shape
+def _nearest(products: Array, least: Array, n_neighbors: int) -> Array:
+    """The largest products of each row, none below ``least``, at sum 1; 0 elsewhere.
+
+    The products are overwritten.
+    """
+    q = products.shape[1]
     floor = np.maximum(least, np.finfo(np.float64).tiny)
     if n_neighbors < q:
         place = q - n_neighbors
         kth = np.partition(products, place, axis=1)[:, place]
         floor = np.maximum(floor, kth)
-    flat = np.flatnonzero(products >= floor[:, None])
-    row, column = np.divmod(flat.astype(np.int32), np.int32(max(q, 1)))
-    values = products.ravel()[flat]
-    values /= np.bincount(row, values, n)[row]
-    ends = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=n))])
-    return sparse.csr_array((values, column, ends), shape=(n, q))
+    products *= products >= floor[:, None]
+    total = products.sum(axis=1, keepdims=True)
+    total[total == 0] = 1.0
+    products /= total
+    return products
