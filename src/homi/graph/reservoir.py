@@ -10,6 +10,9 @@ from scipy import sparse
 #: Most rows of a sample, fewest, and bytes of it as dense float64.
 _MOST, _FEWEST, _BYTES = 10_000, 1_000, 2**28
 
+#: Rows that are put in their slots at a time.
+_PIECE = 512
+
 #: Rows whose random numbers are drawn at a time.
 _AT_A_TIME = 2**20
 
@@ -32,19 +35,14 @@ class Reservoir:
         """Draw from the next rows, dense or sparse."""
         X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
         slots, n_seen = self._slots(X.shape[0]), self.n_seen + X.shape[0]
-        # Numbers of rows: those kept so far first, then those of this batch.
-        kept = 0 if self.rows is None else self.rows.shape[0]
-        place = np.full(min(n_seen, self.size), -1)
-        place[:kept] = np.arange(kept)
         drawn = np.flatnonzero(slots >= 0)
         # Of two rows for one slot, the later one stays.
-        place[slots[drawn]] = kept + drawn
-        fresh = place >= kept
-        new = X[place[fresh] - kept]
-        if kept == 0:
-            self.rows = new
-        elif fresh.any():
-            self.rows = _replaced(self.rows, fresh, new)
+        latest = np.full(min(n_seen, self.size), -1)
+        latest[slots[drawn]] = drawn
+        fresh = np.flatnonzero(latest >= 0)
+        if len(fresh):
+            replaced = _replaced_sparse if sparse.issparse(X) else _replaced
+            self.rows = replaced(self.rows, len(latest), fresh, X, latest[fresh])
         self.n_seen = n_seen
 
     def _slots(self, count: int) -> Any:
@@ -59,19 +57,28 @@ class Reservoir:
         return np.where(slot < self.size, slot, -1)
 
 
-def _replaced(rows: Any, fresh: Any, new: Any) -> Any:
-    """Rows with some slots filled anew, also slots behind the last."""
-    kept = rows.shape[0]
-    if sparse.issparse(rows):
-        order = np.arange(len(fresh))
-        order[fresh] = kept + np.arange(np.count_nonzero(fresh))
-        return sparse.vstack([rows, new]).tocsr()[order]
-    if len(fresh) > kept:
-        more = np.empty((len(fresh), rows.shape[1]), rows.dtype)
-        more[:kept] = rows
+def _replaced(rows: Any, count: int, fresh: Any, X: Any, chosen: Any) -> Any:
+    """``count`` rows, those of the slots ``fresh`` the chosen ones of X."""
+    kept = 0 if rows is None else len(rows)
+    if count > kept:
+        more = np.empty((count, X.shape[1]), X.dtype if rows is None else rows.dtype)
+        if kept:
+            more[:kept] = rows
         rows = more
-    rows[fresh] = new
+    # In pieces that stay in the cache between being read and being written.
+    for start in range(0, len(fresh), _PIECE):
+        part = slice(start, start + _PIECE)
+        rows[fresh[part]] = X[chosen[part]]
     return rows
+
+
+def _replaced_sparse(rows: Any, count: int, fresh: Any, X: Any, chosen: Any) -> Any:
+    """The same of sparse rows."""
+    if rows is None:
+        return X[chosen]
+    order = np.arange(count)
+    order[fresh] = rows.shape[0] + np.arange(len(fresh))
+    return sparse.vstack([rows, X[chosen]]).tocsr()[order]
 
 
 def sample_rows(X: Any, seed: int) -> Any:
