@@ -38,6 +38,7 @@ lam = [5]
 characteristics = ["yeast"]
 convergence = ["yeast"]
 correlations = ["yeast"]
+folds = ["yeast"]
 
 [quick]
 datasets = ["yeast"]
@@ -106,10 +107,16 @@ def test_which_tasks_there_are(experiment):
         Study("clean", "yeast", "characteristics"),
         Study("clean", "yeast", "convergence"),
         Study("clean", "yeast", "correlations"),
+        Study("clean", "yeast", "folds"),
         Study("as-published", "yeast", "convergence"),
         Study("as-published", "yeast", "correlations"),
+        Study("as-published", "yeast", "folds"),
     }
     assert not any(isinstance(t, Study) for t in experiment.tasks(methods=["HOMI"]))
+    some = set(experiment.tasks(protocols=["as-published"]))
+    assert some == {task for task in tasks if task.protocol == "as-published"}
+    with pytest.raises(ValueError, match="did you mean clean"):
+        list(experiment.tasks(protocols=["claen"]))
 
 
 def test_rules_hold_for_variants_and_names_have_the_last_word(experiment):
@@ -166,6 +173,8 @@ def test_names_with_commas(few_rows, file, tmp_path):
     shown = CliRunner().invoke(app, [*command, *some])
     assert shown.exit_code == 0, shown.output
     assert "0 of 16 tasks are there" in shown.output
+    shown = CliRunner().invoke(app, [*command, *some, "--protocols", "clean"])
+    assert "0 of 8 tasks are there" in shown.output
 
 
 def test_studies(few_rows, experiment, tmp_path):
@@ -183,6 +192,9 @@ def test_studies(few_rows, experiment, tmp_path):
     assert 10 < len(curves["paper"]) <= 100
     assert all(np.diff(curves["paper"]) <= 1e-9 * curves["paper"][0])
     assert curves["joint"][-1] <= curves["paper"][-1] * (1 + 1e-9)
+    of_rows = found[Study("clean", "yeast", "folds")]["fold_of_row"].split()
+    tested = protocols.split("clean", "yeast", 1, 2).test_indices
+    assert [i for i, fold in enumerate(of_rows) if fold == "1"] == tested.tolist()
     assert list(stored(tmp_path)) == []
 
 

@@ -1,12 +1,14 @@
 """The results stored with the code: what they say, and what is said of them."""
 
+import hashlib
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from homi.benchmark.agreement import gap
-from homi.benchmark.cells import stored
+from homi.benchmark.cells import stored, stored_studies
 from homi.benchmark.results import read_results, summarise
 
 ROOT = Path(__file__).parent.parent
@@ -46,6 +48,21 @@ def test_every_result_says_how_it_was_made():
         assert made["threads"] == 1
         for key in ("data_sha256", "test_rows_sha256"):
             assert len(made[key]) == 64, cell
+
+
+def test_the_folds_are_stored():
+    """Of each data set the fold of every row, and in each cell the checksum of one."""
+    digests = {}
+    for study, record in stored_studies(RESULTS):
+        if study.kind == "folds":
+            of_rows = np.array(record["found"]["fold_of_row"].split(), dtype=int)
+            for fold in range(record["parameters"]["folds"]):
+                rows = np.flatnonzero(of_rows == fold).astype("<i8")
+                digest = hashlib.sha256(rows.tobytes()).hexdigest()
+                digests[study.protocol, study.dataset, fold] = digest
+    for cell, record in stored(RESULTS):
+        digest = digests[cell.protocol, cell.dataset, cell.fold]
+        assert record["made_with"]["test_rows_sha256"] == digest, cell
 
 
 def test_the_table_in_the_readme_is_theirs(monkeypatch):

@@ -40,6 +40,10 @@ Results = Annotated[
     Path | None,
     typer.Option(help="Directory of the results. Default: results/NAME."),
 ]
+Protocols = Annotated[
+    list[str] | None,
+    typer.Option("--protocols", help="Only these protocols: A,B or repeated."),
+]
 Datasets = Annotated[
     list[str] | None,
     typer.Option("--datasets", help="Only these data sets: A,B or repeated."),
@@ -55,7 +59,8 @@ Sensitivity = Annotated[
     ),
 ]
 Quick = Annotated[
-    bool, typer.Option("--quick", help="The small part that the file's [quick] names.")
+    bool,
+    typer.Option("--quick", help="The small part that the file names under quick."),
 ]
 
 
@@ -71,6 +76,7 @@ def run(
     file: File,
     datasets: Datasets = None,
     methods: Methods = None,
+    protocols: Protocols = None,
     quick: Quick = False,
     sensitivity: Sensitivity = None,
     jobs: Annotated[int, typer.Option(min=1, help="Processes side by side.")] = 1,
@@ -92,7 +98,7 @@ def run(
     console = Console(soft_wrap=True)
     with one_sentence():
         experiment, directory = _opened(file, quick, results, sensitivity)
-        tasks = list(experiment.tasks(_names(datasets), _names(methods)))
+        tasks = _tasks(experiment, datasets, methods, protocols)
         todo = missing(experiment, _at_hand(tasks, console), directory)
         console.print(f"{len(todo)} of {len(tasks)} tasks to run; results: {directory}")
         chosen = _engine(engine, scheduler, jobs)
@@ -127,6 +133,7 @@ def status(
     file: File,
     datasets: Datasets = None,
     methods: Methods = None,
+    protocols: Protocols = None,
     quick: Quick = False,
     results: Results = None,
 ) -> None:
@@ -137,7 +144,7 @@ def status(
     console = Console(soft_wrap=True)
     with one_sentence():
         experiment, directory = _opened(file, quick, results)
-        tasks = list(experiment.tasks(_names(datasets), _names(methods)))
+        tasks = _tasks(experiment, datasets, methods, protocols)
         absent = set(missing(experiment, tasks, directory))
     table = Table("protocol", "data set", "there", "missing", box=SIMPLE_HEAD)
     for place in dict.fromkeys((task.protocol, task.dataset) for task in tasks):
@@ -221,6 +228,7 @@ def verify(
     file: File,
     datasets: Datasets = None,
     methods: Methods = None,
+    protocols: Protocols = None,
     quick: Quick = False,
     sample: Annotated[int, typer.Option(min=1, help="How many.")] = 10,
     seed: Annotated[int, typer.Option(help="Which ones.")] = 0,
@@ -236,9 +244,7 @@ def verify(
     console = Console(soft_wrap=True)
     with one_sentence():
         experiment, directory = _opened(file, quick, results)
-        tasks = _at_hand(
-            list(experiment.tasks(_names(datasets), _names(methods))), console
-        )
+        tasks = _at_hand(_tasks(experiment, datasets, methods, protocols), console)
         found = verify_results(experiment, tasks, directory, sample, seed)
         differ = [_checked(console, item, tolerance) for item in found]
     console.print(f"{len(differ) - sum(differ)} of {len(differ)} are as stored.")
@@ -264,6 +270,11 @@ def _opened(
         experiment = experiment.quickly()
     experiment = experiment.varied_on(_names(sensitivity) or [])
     return experiment, results or Path("results") / experiment.name
+
+
+def _tasks(experiment: Experiment, *choices: list[str] | None) -> list[Task]:
+    """Those of the data sets, methods and protocols that were chosen."""
+    return list(experiment.tasks(*map(_names, choices)))
 
 
 def _names(given: list[str] | None) -> list[str] | None:

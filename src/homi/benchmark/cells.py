@@ -60,8 +60,9 @@ class Study:
         return f"{self.protocol}  {self.dataset}  {self.kind}"
 
 
-#: The size of a data set and of its label matrix; the objective sweep by sweep; B.
-STUDIES = ("characteristics", "convergence", "correlations")
+#: The size of a data set and of its label matrix; the objective sweep by sweep; B; the
+#: fold of each row, the checksum of which is in every cell.
+STUDIES = ("characteristics", "convergence", "correlations", "folds")
 
 Task = Cell | Study
 

@@ -74,16 +74,18 @@ class Experiment:
         self,
         datasets: Sequence[str] | None = None,
         methods: Sequence[str] | None = None,
+        protocols: Sequence[str] | None = None,
     ) -> Iterator[Task]:
-        """Studies and cells, or those of some data sets and methods, in file order.
+        """Studies and cells, or those of some names, in file order.
 
         A choice of methods leaves the studies out.
         """
+        check_names("protocol", protocols or (), self.protocols)
         check_names("data set", datasets or (), self.datasets)
         everything = {name for d in self.datasets for name in self._methods("clean", d)}
         check_names("method", methods or (), sorted(everything))
         for dataset in datasets or self.datasets:
-            for protocol in self.protocols:
+            for protocol in protocols or self.protocols:
                 if methods is None:
                     yield from self._studies(protocol, dataset)
                 yield from self._cells(protocol, dataset, methods)
@@ -116,6 +118,8 @@ class Experiment:
 
         A rule for a method holds for its variants too.
         """
+        if isinstance(task, Study) and task.kind == "folds":
+            return Ask({"folds": self.folds})
         base, settings = variant(task.method)
         names = {"protocol": task.protocol, "dataset": task.dataset, "method": base}
         parameters: dict[str, Any] = {}

@@ -34,11 +34,20 @@ class Split(NamedTuple):
 def split(protocol: str, dataset: str, fold: int, folds: int) -> Split:
     """One of the shuffled folds; which rows are in it depends on the data set alone."""
     rows = rows_of(protocol, dataset)
-    shuffled = KFold(folds, shuffle=True, random_state=seed_of(dataset))
-    train, test = list(shuffled.split(rows.X))[fold]
+    is_test = fold_of_rows(dataset, len(rows.Y), folds) == fold
+    train, test = np.flatnonzero(~is_test), np.flatnonzero(is_test)
     return Split(
         Rows(rows.X[train], rows.Y[train]), Rows(rows.X[test], rows.Y[test]), test
     )
+
+
+def fold_of_rows(dataset: str, n: int, folds: int) -> NDArray[np.intp]:
+    """The fold in which each of n rows is tested."""
+    shuffled = KFold(folds, shuffle=True, random_state=seed_of(dataset))
+    of_rows = np.empty(n, dtype=np.intp)
+    for fold, (_, test) in enumerate(shuffled.split(of_rows)):
+        of_rows[test] = fold
+    return of_rows
 
 
 @lru_cache(maxsize=1)

@@ -1,4 +1,4 @@
-"""What is learnt from all rows of a data set: its size, a descent, a matrix B."""
+"""What is learnt from all rows of a data set: size, folds, a descent, a matrix B."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from homi.benchmark.protocols import Rows
+from homi.benchmark.protocols import Rows, fold_of_rows
 from homi.datasets import load
 from homi.datasets.summary import summarize
 from homi.estimators import HOMI
@@ -41,8 +41,15 @@ def correlations(dataset: str, rows: Rows, parameters: dict[str, Any]) -> Found:
     return {"labels": load(dataset).label_names, "B": B.tolist()}
 
 
+def folds(dataset: str, rows: Rows, parameters: dict[str, Any]) -> Found:
+    """The fold that each row is tested in, first row first."""
+    of_rows = fold_of_rows(dataset, len(rows.Y), parameters["folds"])
+    return {"fold_of_row": " ".join(map(str, of_rows))}
+
+
 FIND: dict[str, Callable[[str, Rows, dict[str, Any]], Found]] = {
     "characteristics": characteristics,
     "convergence": convergence,
     "correlations": correlations,
+    "folds": folds,
 }
