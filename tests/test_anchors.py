@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+import homi.graph.plan
 from homi import HOMI
 from homi.graph import AnchorPlan, neighbour_laplacian, plan_anchors, tied_moments
 from homi.graph.anchors import ties
@@ -169,6 +170,18 @@ def test_trace_is_that_of_neighbours():
     assert np.trace(H) == pytest.approx(np.trace(units.T @ (L @ units)))
     again = plan_anchors(sparse.csr_array(X), 10, 40)
     assert again.weight == pytest.approx(plan.weight)
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_some_rows_say_what_the_trace_of_all_is(kind, monkeypatch):
+    """Also where rows are of very different length."""
+    rng = np.random.default_rng(1)
+    X = BOTH[kind](rng.normal(size=(2000, 8)) * rng.lognormal(sigma=1, size=(2000, 1)))
+    some = plan_anchors(X, 10, 40).weight
+    monkeypatch.setattr(homi.graph.plan, "_ASKED", 2000)
+    every = plan_anchors(X, 10, 40).weight
+    assert some != every
+    assert some == pytest.approx(every, rel=0.1)
 
 
 def test_anchors_are_centres_of_clusters():

@@ -9,6 +9,7 @@ from scipy import sparse
 import homi.graph.exact
 import reference
 from homi.graph import Neighbours, laplacian, nearest, neighbour_laplacian
+from homi.graph.between import found_among
 
 repeatable = settings(deadline=None, derandomize=True, max_examples=60)
 
@@ -204,6 +205,23 @@ def test_products_of_thin_rows_find_the_same(monkeypatch, kind, block):
     for units in ({}, {"mean": mean, "scale": scale}):
         seen = (X - mean) / scale if units else X
         assert_nearest(nearest(sparse.csr_array(X), 4, **units), seen, 4)
+
+
+@pytest.mark.parametrize("thin", [0.0, 1.0])
+@pytest.mark.parametrize("block", [7, 1024])
+def test_some_rows_among_others(monkeypatch, thin, block):
+    X, other = random_rows(13, (20, 30), 0.2), random_rows(14, (50, 30), 0.2)
+    monkeypatch.setattr(homi.graph.exact, "_BLOCK", block)
+    monkeypatch.setattr(homi.graph.exact, "_THIN", thin)
+    expected = np.corrcoef(np.vstack([X, other]))[:20, 20:]
+    best = np.argsort(-expected, axis=1)[:, :4]
+    units = np.zeros(30), np.ones(30)
+    for kind in (np.asarray, sparse.csr_array):
+        found = found_among(kind(X), kind(other), 4, units, 100)
+        np.testing.assert_array_equal(found.indices, best + 100)
+        np.testing.assert_allclose(
+            found.correlations, np.take_along_axis(expected, best, axis=1), atol=1e-12
+        )
 
 
 @pytest.mark.parametrize("format_", BOTH)

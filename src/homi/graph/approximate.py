@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from homi.graph.exact import Best, Neighbours, unit_rows
+from homi.graph.exact import Best, Neighbours, others, unit_rows
 from homi.linalg import Array
 
 #: Share of true neighbours to be found, and rows that it is measured on.
@@ -117,8 +117,6 @@ def _widen(index: Any, rows: _UnitRows, k: int, rng: np.random.Generator) -> flo
 def _without_self(
     found: NDArray[np.int64], scores: Single, own: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], Single]:
-    """Drop each row's own number, or the worst where it is not among those found."""
-    drop = found == own[:, None]
-    drop[~drop.any(axis=1), -1] = True
-    shape = (len(found), found.shape[1] - 1)
-    return found[~drop].reshape(shape), scores[~drop].reshape(shape)
+    """Those found and their scores, without the rows themselves."""
+    keep, shape = others(found, own), (len(found), found.shape[1] - 1)
+    return found[keep].reshape(shape), scores[keep].reshape(shape)

@@ -13,7 +13,9 @@ from homi.graph.exact import (
     CentredRows,
     Neighbours,
     correlations,
+    others,
     search,
+    search_sparse,
     unit_rows,
 )
 from homi.graph.laplacian import laplacian
@@ -55,12 +57,7 @@ def _found_sparse(X: Any, other: Any, k: int, mean: Array, scale: Array) -> Foun
     # Columns stored in every row are treated apart: in both blocks alike.
     n = X.shape[0]
     rows = CentredRows.of(sparse.vstack([X, other], format="csr"), mean, scale)
-    best = search(
-        rows.queries()[:n],
-        lambda part: rows.against(slice(n + part.start, n + part.stop)),
-        other.shape[0],
-        k,
-    )
+    best = search_sparse(rows, slice(0, n), slice(n, n + other.shape[0]), k)
     indices = best.indices()
     return Found(best.scores(), indices, rows.correlations(indices + n))
 
@@ -77,10 +74,8 @@ def nearest_of(
     best = np.argsort(-scores, axis=1, kind="stable")[:, : n_neighbors + 1]
     indices = np.take_along_axis(indices, best, axis=1)
     values = np.take_along_axis(values, best, axis=1)
-    drop = indices == np.arange(start, stop)[:, None]
-    drop[~drop.any(axis=1), -1] = True
-    shape = (stop - start, n_neighbors)
-    return Neighbours(indices[~drop].reshape(shape), values[~drop].reshape(shape))
+    keep, shape = others(indices, np.arange(start, stop)), (stop - start, n_neighbors)
+    return Neighbours(indices[keep].reshape(shape), values[keep].reshape(shape))
 
 
 def edge_product(

@@ -21,7 +21,8 @@ from homi.linalg import Array
 #: Rows of a block. A block of products stays in the cache with this size.
 _BLOCK = 1024
 
-#: Numbers in a block of neighbours: 1 MB, which stays in the cache as well.
+#: Numbers in a block of neighbours, or of rows in other units: 1 MB, which stays in
+#: the cache as well.
 _BLOCK_ENTRIES = 2**17
 
 #: Below this share of non-zeros, products of sparse rows with sparse rows are faster.
@@ -63,18 +64,26 @@ def _blocks(n: int, step: int | None = None) -> Iterator[slice]:
     return (slice(i, min(i + step, n)) for i in range(0, n, step))
 
 
+def others(found: NDArray[np.int64], own: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """All of a row's candidates but its own number, or the worst if that is not there.
+
+    ``own`` has the number of each row; one candidate of each is left out.
+    """
+    keep = found != own[:, None]
+    keep[keep.all(axis=1), -1] = False
+    return keep
+
+
 def without_self(found: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Drop each row's own number, or the worst candidate where it is not among them."""
+    """The candidates of all rows without the rows themselves."""
     n, k = found.shape
-    is_self = found == np.arange(n)[:, None]
-    is_self[~is_self.any(axis=1), -1] = True
-    return found[~is_self].reshape(n, k - 1)
+    return found[others(found, np.arange(n))].reshape(n, k - 1)
 
 
 def _nearest_dense(
     X: NDArray[Any], n_neighbors: int, mean: Array, scale: Array
 ) -> Neighbours:
-    unit = _unit_rows((X - mean) / scale)
+    unit = unit_rows(X, mean, scale)
     single = unit.astype(np.float32)
     n, k = len(unit), n_neighbors + 1
     found = search(single, lambda columns: single[columns].T, n, k).indices()
@@ -96,18 +105,22 @@ def correlations(unit: Array, other: Array, indices: NDArray[np.int64]) -> Array
     return out
 
 
-def _unit_rows(X: Array) -> Array:
+def _unit_rows(X: Array) -> None:
     """Rows less their mean, at length 1; rows without variance become 0. In place."""
     length = np.linalg.norm(X, axis=1)
     X -= X.mean(axis=1, keepdims=True)
     X *= _inverse_spread(np.linalg.norm(X, axis=1), length)[:, None]
-    return X
 
 
 def unit_rows(X: Any, mean: Array, scale: Array) -> Array:
     """Rows ``(X - mean) / scale``, dense, at mean 0 and length 1 each, or 0."""
     X = X.toarray() if sparse.issparse(X) else X
-    return _unit_rows((X - mean) / scale)
+    out = np.empty(X.shape)
+    for rows in _blocks(len(X), max(1, _BLOCK_ENTRIES // max(1, X.shape[1]))):
+        block = np.subtract(X[rows], mean, out=out[rows])
+        block /= scale
+        _unit_rows(block)
+    return out
 
 
 def _inverse_spread(spread: Array, length: Array) -> Array:
@@ -116,13 +129,8 @@ def _inverse_spread(spread: Array, length: Array) -> Array:
 
 
 def _nearest_sparse(X: Any, n_neighbors: int, mean: Array, scale: Array) -> Neighbours:
-    rows = CentredRows.of(X, mean, scale)
-    n, k = X.shape[0], n_neighbors + 1
-    if rows.q.nnz <= _THIN * n * rows.q.shape[1]:
-        found = _search_thin(rows, k)
-    else:
-        found = search(rows.queries(), rows.against, n, k).indices()
-    indices = without_self(found)
+    rows, every = CentredRows.of(X, mean, scale), slice(0, X.shape[0])
+    indices = without_self(search_sparse(rows, every, every, n_neighbors + 1).indices())
     return Neighbours(indices, rows.correlations(indices))
 
 
@@ -196,25 +204,41 @@ class CentredRows(NamedTuple):
         return out
 
 
-def _search_thin(rows: CentredRows, k: int) -> NDArray[np.int64]:
+def search_sparse(rows: CentredRows, asking: slice, among: slice, k: int) -> Best:
+    """The k best of the rows ``among`` for each of the rows ``asking``."""
+    n, m = rows.q.shape
+    if rows.q.nnz <= _THIN * n * m:
+        return _search_thin(rows, asking, among, k)
+    start = among.start
+    return search(
+        rows.queries()[asking],
+        lambda part: rows.against(slice(start + part.start, start + part.stop)),
+        among.stop - start,
+        k,
+    )
+
+
+def _search_thin(rows: CentredRows, asking: slice, among: slice, k: int) -> Best:
     """The same for rows with few non-zeros: nothing is written out but the products.
 
     The products of the sparse rows are corrected for all that centring would do.
     """
-    n, m = rows.q.shape
-    best = Best(n, k)
-    along, constant = rows.q @ rows.shift, rows.shift @ rows.shift
-    for columns in _blocks(n):
-        others = rows.q[columns].T.tocsr()
-        for part in _blocks(n):
-            scores = (rows.q[part] @ others).toarray()
-            scores += (constant - along[part])[:, None]
-            scores -= along[columns]
-            scores -= m * np.outer(rows.row_mean[part], rows.row_mean[columns])
-            scores *= rows.inverse[columns]
-            scores *= rows.inverse[part, None]
+    q, shift = rows.q[asking], rows.shift
+    along, means, inverse = q @ shift, rows.row_mean[asking], rows.inverse[asking]
+    best, m = Best(q.shape[0], k), q.shape[1]
+    for columns in _blocks(among.stop - among.start):
+        place = slice(among.start + columns.start, among.start + columns.stop)
+        other = rows.q[place]
+        back, other_along = other.T.tocsr(), other @ shift
+        for part in _blocks(q.shape[0]):
+            scores = (q[part] @ back).toarray()
+            scores += (shift @ shift - along[part])[:, None]
+            scores -= other_along
+            scores -= m * np.outer(means[part], rows.row_mean[place])
+            scores *= rows.inverse[place]
+            scores *= inverse[part, None]
             best.add(scores, part.start, columns.start)
-    return best.indices()
+    return best
 
 
 def search(

@@ -10,8 +10,8 @@ import numpy as np
 from scipy import sparse
 
 from homi.graph.anchors import AnchorPlan, tie
-from homi.graph.exact import unit_rows
-from homi.graph.laplacian import neighbour_laplacian
+from homi.graph.between import found_among
+from homi.graph.exact import others, unit_rows
 from homi.linalg import Array
 from homi.moments import column_units
 
@@ -21,8 +21,9 @@ _ROWS_PER_ANCHOR, _TRAINING_BYTES = 64, 2**28
 #: Rounds of k-means. Anchors need not be the best: more rounds change no metric.
 _ROUNDS = 10
 
-#: Rows whose neighbours are found to compare the two graphs.
-_COMPARED = 2000
+#: Rows by which the two graphs are compared, and for how many of them neighbours are
+#: found: all that these say is a sum over rows.
+_COMPARED, _ASKED = 2000, 500
 
 #: How far below 1 the correlation of two anchors is that count as one.
 _COPY = 1e-5
@@ -125,22 +126,47 @@ def _weight(X: Any, plan: AnchorPlan) -> float:
         return 0.0
     Q = X / plan.scale
     Q = sparse.csr_array(Q) if sparse.issparse(X) else Q - plan.center / plan.scale
-    s = min(plan.n_neighbors, n - 1)
-    L = neighbour_laplacian(X, s, mean=plan.mean, scale=plan.scale)
-    by_neighbours = float((Q * (L @ Q)).sum())
-    by_anchors = _trace(X, Q, plan)
+    lengths = _squared_lengths(Q, plan)
+    by_anchors = _anchors_trace(X, lengths, plan)
+    by_neighbours = _neighbours_trace(X, Q, lengths, plan)
     return by_neighbours / by_anchors if by_anchors > 0 else 0.0
 
 
-def _trace(X: Any, Q: Any, plan: AnchorPlan) -> float:
-    """trace(XᵀLX) with L of the anchors, of rows X that are Q in the plan's units."""
+def _squared_lengths(Q: Any, plan: AnchorPlan) -> Array:
+    """``‖q - center‖²`` of each row; dense rows have lost the center already."""
+    squares = (Q * Q).sum(axis=1)
+    if not sparse.issparse(Q):
+        return squares
+    offset = plan.center / plan.scale
+    return squares - 2 * (Q @ offset) + offset @ offset
+
+
+def _anchors_trace(X: Any, lengths: Array, plan: AnchorPlan) -> float:
+    """trace(QᵀLQ) with L of the anchors."""
     found = tie(X, plan)
-    squares = float((Q * Q).sum())
-    if sparse.issparse(Q):
-        offset = plan.center / plan.scale
-        squares += float(Q.shape[0] * (offset @ offset) - 2 * (Q @ offset).sum())
     used = found.mass > 0
     pulled = (found.ZtX[used] / plan.scale) ** 2 / found.mass[used, None]
+    trace = float(lengths.sum() - pulled.sum())
     if found.loose is not None:
-        squares -= float((np.diag(found.loose) / plan.scale**2).sum())
-    return squares - float(pulled.sum())
+        trace -= float((np.diag(found.loose) / plan.scale**2).sum())
+    return trace
+
+
+def _neighbours_trace(X: Any, Q: Any, lengths: Array, plan: AnchorPlan) -> float:
+    """``trace(QᵀLQ) = ½ Σ_i Σ_j w_ij ‖q_i - q_j‖²`` over the neighbours j of rows i.
+
+    Only some i are asked. What a row adds grows with its length, which is known of all
+    of them: the squared lengths of those asked are the share of the sum that they are.
+    """
+    n = X.shape[0]
+    asked = np.arange(0, n, max(1, n // _ASKED))
+    s = min(plan.n_neighbors, n - 1)
+    found = found_among(X[asked], X, s + 1, (plan.mean, plan.scale), 0)
+    near = others(found.indices, asked)
+    w = np.maximum(found.correlations[near], 0.0)
+    ends = np.arange(0, w.size + 1, s)
+    W = sparse.csr_array((w, found.indices[near], ends), shape=(len(asked), n))
+    squares = (Q * Q).sum(axis=1)
+    apart = W.sum(axis=1) @ squares[asked] + W.sum(axis=0) @ squares
+    apart -= 2 * (Q[asked] * (W @ Q)).sum()
+    return 0.5 * float(apart * lengths.sum() / (lengths[asked].sum() or 1.0))

@@ -65,11 +65,20 @@ def _replaced(rows: Any, count: int, fresh: Any, X: Any, chosen: Any) -> Any:
         if kept:
             more[:kept] = rows
         rows = more
+    if _is_run(fresh) and _is_run(chosen):
+        # As long as all rows fit, they are one piece.
+        rows[fresh[0] : fresh[-1] + 1] = X[chosen[0] : chosen[-1] + 1]
+        return rows
     # In pieces that stay in the cache between being read and being written.
     for start in range(0, len(fresh), _PIECE):
         part = slice(start, start + _PIECE)
         rows[fresh[part]] = X[chosen[part]]
     return rows
+
+
+def _is_run(numbers: Any) -> bool:
+    """Whether each number is the one before and 1."""
+    return bool((np.diff(numbers) == 1).all())
 
 
 def _replaced_sparse(rows: Any, count: int, fresh: Any, X: Any, chosen: Any) -> Any:
