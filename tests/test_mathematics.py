@@ -14,8 +14,8 @@ from homi import HOMI
 from homi.graph import neighbour_laplacian
 from homi.moments import Moments
 from homi.solver import (
+    Correction,
     Problem,
-    correction,
     graph_path,
     leave_one_out,
     objective,
@@ -252,7 +252,7 @@ def test_a_path_of_weights(page):
 
 def test_b_from_held_out_scores(page):
     P = page.Y + np.random.default_rng(5).normal(size=page.Y.shape)
-    B, t = correction(P, page.Y, BETA)
+    B, t = Correction(P, page.Y)(BETA)
     Pc, Yc = P - P.mean(axis=0), page.Y - page.Y.mean(axis=0)
     rho = np.sum(Pc**2) / (BETA * 4)
     wanted = np.eye(4) + np.linalg.inv(Pc.T @ Pc + rho * np.eye(4)) @ Pc.T @ (Yc - Pc)

@@ -26,7 +26,7 @@ from sklearn.model_selection import KFold
 from homi.estimators.view import View
 from homi.linalg import Array
 from homi.moments import Moments
-from homi.solver import Path, correction, graph_path, shares, weight_path
+from homi.solver import Correction, Path, graph_path, shares, weight_path
 
 _FOLDS = 5
 
@@ -130,8 +130,9 @@ def corrections_by_folds(
                 continue
             seen = rows.weighted(Y[fold.others], path.values, weight)
             given = weight if own else None
+            correct = Correction(seen, Y[fold.others], label_weight=given)
             for beta in betas:
-                B, t = correction(seen, Y[fold.others], beta, label_weight=given)
+                B, t = correct(beta)
                 found[own, beta][fold.held_out] = scores @ B + t + fold.gap
     return found
 

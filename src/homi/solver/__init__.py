@@ -1,6 +1,6 @@
 """Moments -> (W, z, B, t). Never sees a row."""
 
-from homi.solver.direct import correct, correction, solve_identity
+from homi.solver.direct import Correction, correct, solve_identity
 from homi.solver.held_out import leave_one_out
 from homi.solver.label_weights import shares
 from homi.solver.nouns import (
@@ -17,6 +17,7 @@ from homi.solver.solve import solve
 from homi.solver.stepwise import solve_stepwise
 
 __all__ = [
+    "Correction",
     "OnSweep",
     "Params",
     "Path",
@@ -24,7 +25,6 @@ __all__ = [
     "RowsOnPath",
     "Solution",
     "correct",
-    "correction",
     "graph_path",
     "leave_one_out",
     "objective",
