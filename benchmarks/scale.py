@@ -14,7 +14,7 @@ import statistics
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -43,9 +43,11 @@ EXPONENT, SPREAD, RATIO, GAP = 1.05, 0.10, 2.5, 0.005
 REPEATED = 100_000
 
 Row = dict[str, Any]
+#: Gives what is there so far whenever there is more.
+Measure = Callable[[argparse.Namespace, list[Row]], Iterator[list[Row]]]
 
 
-def measure_rows(options: argparse.Namespace, _: list[Row]) -> list[Row]:
+def measure_rows(options: argparse.Namespace, _: list[Row]) -> Iterator[list[Row]]:
     """Each point in a process of its own; the median of the ratios."""
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     command = [sys.executable, str(HERE / "scale_rows.py")]
@@ -60,17 +62,19 @@ def measure_rows(options: argparse.Namespace, _: list[Row]) -> list[Row]:
         middle = runs[(len(runs) - 1) // 2]
         middle["peak"] = statistics.median(run["peak"] for run in runs)
         found.append(middle)
-    return found
+    yield found
 
 
-def measure_anchors(options: argparse.Namespace, kept: list[Row]) -> list[Row]:
-    """The data sets asked for; what was measured of others is kept."""
+def measure_anchors(
+    options: argparse.Namespace, kept: list[Row]
+) -> Iterator[list[Row]]:
+    """The data sets asked for, one by one; what was measured of others is kept."""
     found = {row["name"]: row for row in kept}
     for name in options.datasets:
         print(f"comparing graphs on {name}", file=sys.stderr, flush=True)
         if (row := compare(name)) is not None:
             found[name] = row
-    return [found[name] for name in DATASETS if name in found]
+            yield [found[name] for name in DATASETS if name in found]
 
 
 def mark(good: bool) -> str:
@@ -186,7 +190,7 @@ def picture(points: list[Row]) -> str:
     return svg(figure, "scale")
 
 
-PARTS: dict[str, tuple[Callable[..., list[Row]], Callable[..., list[str]]]] = {
+PARTS: dict[str, tuple[Measure, Callable[..., list[str]]]] = {
     "rows": (measure_rows, rows_page),
     "anchors": (measure_anchors, anchors_page),
 }
@@ -211,8 +215,9 @@ def main() -> None:
     warnings.simplefilter("ignore")
     for part in options.parts:
         with threadpool_limits(1):
-            kept[part] = PARTS[part][0](options, kept.get(part, []))
-        written(store, json.dumps(kept, indent=1) + "\n")
+            for found in PARTS[part][0](options, kept.get(part, [])):
+                kept[part] = found
+                written(store, json.dumps(kept, indent=1) + "\n")
     python, version = platform.python_version(), homi.__version__
     lines = [
         "# Scale",
