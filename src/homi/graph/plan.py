@@ -60,8 +60,8 @@ def plan_anchors(
     Returns
     -------
     AnchorPlan
-        Its weight makes ``trace(H)`` of the sample the same for anchors as for the
-        exact graph of the sample, so that γ means the same for both.
+        Its weight makes ``trace(H)`` of up to 2,000 rows the same for anchors as for
+        their exact graph, as far as some of them tell, so that γ means the same for both.
     """
     n, m = X.shape
     center, scale = column_units(X)
