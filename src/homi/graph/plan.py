@@ -61,7 +61,7 @@ def plan_anchors(
     -------
     AnchorPlan
         Its weight makes ``trace(H)`` of up to 2,000 rows the same for anchors as for
-        their exact graph, as far as some of them tell, so that γ means the same for both.
+        their exact graph, as far as some of them tell: γ means the same for both.
     """
     n, m = X.shape
     center, scale = column_units(X)
