@@ -29,18 +29,7 @@ class Reservoir:
         fits = _BYTES // (8 * max(n_features, 1))
         self.size = size or int(np.clip(fits, _FEWEST, _MOST))
         self.n_features, self.seed, self.n_seen = n_features, seed, 0
-        self._rows: Any = None
-
-    @property
-    def rows(self) -> Any:
-        """The sample; None before the first rows."""
-        if self._rows is None or sparse.issparse(self._rows):
-            return self._rows
-        return self._rows[: min(self.n_seen, self.size)]
-
-    @rows.setter
-    def rows(self, rows: Any) -> None:
-        self._rows = rows
+        self.rows: Any = None
 
     def add(self, X: Any) -> None:
         """Draw from the next rows, dense or sparse."""
@@ -51,11 +40,9 @@ class Reservoir:
         latest = np.full(min(n_seen, self.size), -1)
         latest[slots[drawn]] = drawn
         fresh = np.flatnonzero(latest >= 0)
-        chosen = latest[fresh]
-        if len(fresh) and sparse.issparse(X):
-            self.rows = _replaced_sparse(self.rows, len(latest), fresh, X, chosen)
-        elif len(fresh):
-            self.rows = _replaced(self._rows, self.size, fresh, X, chosen)
+        if len(fresh):
+            replaced = _replaced_sparse if sparse.issparse(X) else _replaced
+            self.rows = replaced(self.rows, len(latest), fresh, X, latest[fresh])
         self.n_seen = n_seen
 
     def _slots(self, count: int) -> Any:
@@ -70,28 +57,19 @@ class Reservoir:
         return np.where(slot < self.size, slot, -1)
 
 
-def _replaced(rows: Any, room: int, fresh: Any, X: Any, chosen: Any) -> Any:
-    """Room for so many rows, those of the slots ``fresh`` the chosen ones of X."""
-    if rows is None or len(rows) < room:
-        # All at once: what is not used yet takes no memory.
-        more = np.empty((room, X.shape[1]), X.dtype if rows is None else rows.dtype)
-        if rows is not None:
-            more[: len(rows)] = rows
+def _replaced(rows: Any, count: int, fresh: Any, X: Any, chosen: Any) -> Any:
+    """``count`` rows, those of the slots ``fresh`` the chosen ones of X."""
+    kept = 0 if rows is None else len(rows)
+    if count > kept:
+        more = np.empty((count, X.shape[1]), X.dtype if rows is None else rows.dtype)
+        if kept:
+            more[:kept] = rows
         rows = more
-    if _is_run(fresh) and _is_run(chosen):
-        # As long as all rows fit, they are one piece.
-        rows[fresh[0] : fresh[-1] + 1] = X[chosen[0] : chosen[-1] + 1]
-        return rows
     # In pieces that stay in the cache between being read and being written.
     for start in range(0, len(fresh), _PIECE):
         part = slice(start, start + _PIECE)
         rows[fresh[part]] = X[chosen[part]]
     return rows
-
-
-def _is_run(numbers: Any) -> bool:
-    """Whether each number is the one before and 1."""
-    return bool((np.diff(numbers) == 1).all())
 
 
 def _replaced_sparse(rows: Any, count: int, fresh: Any, X: Any, chosen: Any) -> Any:
