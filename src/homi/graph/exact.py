@@ -224,6 +224,7 @@ def _search_thin(rows: CentredRows, asking: slice, among: slice, k: int) -> Best
     The products of the sparse rows are corrected for all that centring would do.
     """
     q, shift = rows.q[asking], rows.shift
+    constant = shift @ shift
     along, means, inverse = q @ shift, rows.row_mean[asking], rows.inverse[asking]
     best, m = Best(q.shape[0], k), q.shape[1]
     for columns in _blocks(among.stop - among.start):
@@ -232,7 +233,7 @@ def _search_thin(rows: CentredRows, asking: slice, among: slice, k: int) -> Best
         back, other_along = other.T.tocsr(), other @ shift
         for part in _blocks(q.shape[0]):
             scores = (q[part] @ back).toarray()
-            scores += (shift @ shift - along[part])[:, None]
+            scores += (constant - along[part])[:, None]
             scores -= other_along
             scores -= m * np.outer(means[part], rows.row_mean[place])
             scores *= rows.inverse[place]
