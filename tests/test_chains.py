@@ -176,9 +176,9 @@ def test_rows_of_a_chain(rows, sample, size, distinct, monkeypatch):
     X, Y, _ = rows
     seen = []
 
-    def spy(X, Y, order, estimator, options, rng):
-        seen.append(X)
-        return fit_chain(X, Y, order, rng=rng, **options)
+    def spy(X, Y, order, estimator, options, rng, draws):
+        seen.append(draws)
+        return fit_chain(X, Y, order, rng=rng, draws=draws, **options)
 
     monkeypatch.setattr("homi.estimators.ensemble_of_chains.fit_one", spy)
     model = EnsembleOfChains(n_chains=3, sample=sample, random_state=0)
@@ -186,7 +186,24 @@ def test_rows_of_a_chain(rows, sample, size, distinct, monkeypatch):
     assert len(seen) == 3
     for part in seen:
         assert len(part) == size
-        assert len(np.unique(part, axis=0)) in distinct
+        assert len(np.unique(part)) in distinct
+
+
+@pytest.mark.parametrize("thin", [0.0, 1.0])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("loss", ["log", "squared_hinge"])
+def test_rows_drawn_twice_are_as_good_as_repeated(rows, loss, kind, thin, monkeypatch):
+    X, Y, test = rows
+    monkeypatch.setattr("homi.estimators.linear_chain._THIN", thin)
+    draws = np.random.RandomState(1).randint(len(X), size=len(X))
+    options = {"order": np.arange(5)[::-1], "C": 1.0, "loss": loss, "tol": 1e-4}
+    expected = fit_chain(
+        kind(X[draws]), kind(Y[draws]), rng=np.random.RandomState(0), **options
+    ).probabilities(kind(test))
+    found = fit_chain(
+        kind(X), kind(Y), draws=draws, rng=np.random.RandomState(0), **options
+    ).probabilities(kind(test))
+    np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("given", [None, LogisticRegression(), LinearSVC()])

@@ -14,6 +14,7 @@ from sklearn.svm import LinearSVC
 from conftest import random_rows
 from homi.margins import (
     LinearMargins,
+    SideBySide,
     Sigmoids,
     fit_margins,
     fit_sigmoids,
@@ -126,10 +127,46 @@ def test_sparse_equals_dense(rows, loss):
 def test_both_metrics_lead_to_the_same_optimum(rows, loss, monkeypatch):
     X, Y = rows
     expected = fit_margins(X, Y, loss=loss, tol=1e-7)
-    monkeypatch.setattr("homi.margins.metric._MANY_ROWS", np.inf)
+    monkeypatch.setattr("homi.margins.metric._MANY_ENTRIES", np.inf)
     found = fit_margins(X, Y, loss=loss, tol=1e-7)
     assert not np.array_equal(found.coef, expected.coef)
     np.testing.assert_allclose(found.coef, expected.coef, atol=1e-5)
+
+
+@both_losses
+@pytest.mark.parametrize("entries", [0, np.inf])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_a_row_of_weight_two_is_two_rows(rows, loss, entries, kind, monkeypatch):
+    X, Y = rows
+    monkeypatch.setattr("homi.margins.metric._MANY_ENTRIES", entries)
+    times = np.random.default_rng(2).integers(1, 5, size=len(X))
+    repeated = np.repeat(np.arange(len(X)), times)
+    expected = fit_margins(kind(X[repeated]), kind(Y[repeated]), loss=loss)
+    found = fit_margins(kind(X), kind(Y), loss=loss, weight=times.astype(float))
+    # Not the optimum alone is the same, but every step on the way to it.
+    np.testing.assert_allclose(found.coef, expected.coef, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(found.intercept, expected.intercept, rtol=1e-6)
+    plain = fit_margins(kind(X), kind(Y), loss=loss)
+    assert np.abs(plain.coef - expected.coef).max() > 1e-2
+
+
+@both_losses
+@pytest.mark.parametrize("entries", [0, np.inf])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_parts_side_by_side_are_one_matrix(rows, loss, entries, weighted, monkeypatch):
+    X, Y = rows
+    monkeypatch.setattr("homi.margins.metric._MANY_ENTRIES", entries)
+    rng = np.random.default_rng(3)
+    thin = sparse.random_array((len(X), 6), density=0.2, rng=rng, format="csr")
+    weight = rng.uniform(0.5, 2.0, size=len(X)) if weighted else None
+    whole = np.hstack([X, thin.toarray()])
+    expected = fit_margins(whole, Y, loss=loss, weight=weight)
+    parts = SideBySide((X, thin))
+    found = fit_margins(parts, Y, loss=loss, weight=weight)
+    assert parts.shape == whole.shape
+    np.testing.assert_allclose(found.coef, expected.coef, rtol=1e-6, atol=1e-9)
+    some = np.array([5, 3, 5])
+    np.testing.assert_allclose(found(parts[some]), expected(whole[some]), atol=1e-8)
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
@@ -325,12 +362,11 @@ def test_blocks_of_sigmoids_make_no_difference(scored, monkeypatch):
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 def test_no_row_is_scored_by_a_fit_that_saw_it(kind):
-    X, Y = np.arange(20.0)[:, None], np.zeros((20, 2))
+    X = np.arange(20.0)[:, None]
     seen = []
 
-    def fit(rows, labels):
-        assert rows.shape[0] == labels.shape[0]
-        known = set(np.asarray(rows.sum(axis=1)).ravel())
+    def fit(rows):
+        known = set(rows)
         seen.append(len(known))
 
         def score(rows):
@@ -341,7 +377,7 @@ def test_no_row_is_scored_by_a_fit_that_saw_it(kind):
         return score
 
     rng = np.random.RandomState(0)
-    margins = held_out_margins(kind(X), kind(Y), fit, n_splits=3, rng=rng)
+    margins = held_out_margins(kind(X), 2, fit, n_splits=3, rng=rng)
     np.testing.assert_array_equal(margins, np.hstack([X, -X]))
     assert sorted(seen) == [13, 13, 14]
 
@@ -349,7 +385,9 @@ def test_no_row_is_scored_by_a_fit_that_saw_it(kind):
 def test_held_out_margins_of_few_rows():
     X, Y = random_rows(0, n=2, m=3)
     rng = np.random.default_rng(0)
-    margins = held_out_margins(X, Y, fit_margins, rng=rng)
+    margins = held_out_margins(
+        X, Y.shape[1], lambda rows: fit_margins(X[rows], Y[rows]), rng=rng
+    )
     # Each is scored by a fit to the other, which only knows constant labels.
     np.testing.assert_array_equal(margins, 2 * Y[::-1] - 1)
-    np.testing.assert_array_equal(held_out_margins(X[:1], Y[:1], None, rng=rng), 0.0)
+    np.testing.assert_array_equal(held_out_margins(X[:1], 2, None, rng=rng), 0.0)

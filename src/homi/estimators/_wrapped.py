@@ -80,7 +80,11 @@ def fit_wrapped(make: Make, X: Any, Y: Any, rng: np.random.RandomState) -> Wrapp
     model = _fit(make, X, Y)
     if model.classifier is None or hasattr(model.classifier, "predict_proba"):
         return model
-    held_out = held_out_margins(X, Y, lambda X, Y: _fit(make, X, Y).margins, rng=rng)
+
+    def fit(rows: NDArray[np.intp]) -> Callable[[Any], Array]:
+        return _fit(make, X[rows], Y[rows]).margins
+
+    held_out = held_out_margins(X, Y.shape[1], fit, rng=rng)
     return replace(model, sigmoids=fit_sigmoids(held_out, Y))
 
 

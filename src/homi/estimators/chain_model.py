@@ -33,10 +33,13 @@ def fit_one(
     estimator: Any,
     options: dict[str, Any],
     rng: np.random.RandomState,
+    draws: NDArray[np.intp],
 ) -> LabelModel:
+    """Fit a chain to the rows drawn, of which some may come more than once."""
     if estimator is None:
-        return fit_chain(X, Y, order, rng=rng, **options)
-    return fit_wrapped(partial(_one_chain, estimator, order), X, Y, rng)
+        return fit_chain(X, Y, order, rng=rng, draws=draws, **options)
+    make = partial(_one_chain, estimator, order)
+    return fit_wrapped(make, X[draws], Y[draws], rng)
 
 
 def _one_chain(

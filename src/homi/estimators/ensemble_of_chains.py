@@ -74,7 +74,8 @@ class EnsembleOfChains(LabelwiseClassifier):
     -----
     A label that is constant in the rows of a chain is constant in its predictions.
     Costs N fits of linear classifiers with up to n_labels more features; support
-    vector machines cost three times that, for the inner folds of their sigmoids.
+    vector machines cost three times that, for the inner folds of their sigmoids. A row
+    that a bootstrap sample has twice is read once, with a weight.
 
     The HOMI paper states N only. Of the two losses, the mean of probabilities or of
     votes, and the kinds of sample, the defaults come nearest to the row it prints.
@@ -165,11 +166,11 @@ def _fit_sample(
 ) -> tuple[NDArray[np.intp], LabelModel]:
     """An order of the labels, and a chain in this order of some of the rows."""
     rng = np.random.RandomState(seed)
-    order, rows = rng.permutation(Y.shape[1]), _rows(sample, X.shape[0], rng)
-    return order, fit_one(X[rows], Y[rows], order, estimator, options, rng)
+    order, draws = rng.permutation(Y.shape[1]), _draws(sample, X.shape[0], rng)
+    return order, fit_one(X, Y, order, estimator, options, rng, draws)
 
 
-def _rows(sample: str, n: int, rng: np.random.RandomState) -> NDArray[np.intp]:
+def _draws(sample: str, n: int, rng: np.random.RandomState) -> NDArray[np.intp]:
     if sample == "bootstrap":
         return rng.randint(n, size=n)
     if sample == "subset":

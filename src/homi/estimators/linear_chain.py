@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,10 +11,13 @@ from scipy import sparse
 
 from homi.estimators.linear_model import fit_linear, unscaled
 from homi.estimators.scaling import Scaler
-from homi.margins import LinearMargins, Sigmoids
+from homi.margins import LinearMargins, SideBySide, Sigmoids
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+
+#: Labels that are fewer than this share of the entries are multiplied as sparse ones.
+_THIN = 0.05
 
 
 class LinearChain(NamedTuple):
@@ -81,7 +85,7 @@ def fit_chain(
     related : bool array of shape (n_labels, n_labels), or None
         Which labels (rows) that come earlier a label (column) may use; None for all.
     **options
-        C, loss, tol, rng and n_jobs of :func:`fit_linear`.
+        C, loss, tol, rng, draws and n_jobs of :func:`fit_linear`.
     """
     m, q, place = X.shape[1], len(order), np.argsort(order)
     earlier = place[:, None] < place
@@ -97,6 +101,9 @@ def fit_chain(
 
 
 def _beside(X: Any, Y: Any) -> Any:
+    thin = sparse.csr_array(Y)
     if sparse.issparse(X):
-        return sparse.hstack([X, sparse.csr_array(Y)], format="csr")
+        return sparse.hstack([X, thin], format="csr")
+    if thin.nnz <= _THIN * math.prod(thin.shape):
+        return SideBySide((X, thin.astype(np.float64)))
     return np.hstack([X, Y.toarray() if sparse.issparse(Y) else Y])

@@ -53,21 +53,34 @@ def fit_linear(
     loss: LossName,
     tol: float,
     rng: np.random.RandomState,
+    draws: NDArray[np.intp] | None = None,
     allowed: NDArray[np.bool_] | None = None,
     n_jobs: int | None = None,
 ) -> LinearModel:
     """Fit linear classifiers, and probabilities.
 
     Those of the log loss are its own. For the squared hinge, Platt's sigmoids are
-    fitted on margins from three inner folds.
+    fitted on margins from three inner folds. ``draws`` are numbers of rows to learn
+    from, of which some may come more than once; None for each row once.
     """
-    fit = partial(fit_margins, C=C, loss=loss, allowed=allowed, tol=tol, n_jobs=n_jobs)
-    linear = fit(X, Y)
+    fit = partial(_fit_draws, X, Y, C=C, loss=loss, allowed=allowed, n_jobs=n_jobs)
+    draws = np.arange(X.shape[0]) if draws is None else draws
+    linear = fit(draws, tol=tol)
     _warn_of_unfinished(linear)
     if loss == "log":
-        return LinearModel(linear, _logistic(Y))
-    held_out = held_out_margins(X, Y, partial(fit, tol=_LOOSE * tol), rng=rng)
-    return LinearModel(linear, fit_sigmoids(held_out, Y))
+        return LinearModel(linear, _logistic(Y[draws]))
+    loose = partial(fit, tol=_LOOSE * tol)
+    held_out = held_out_margins(X, Y.shape[1], loose, draws=draws, rng=rng)
+    return LinearModel(linear, fit_sigmoids(held_out, Y[draws]))
+
+
+def _fit_draws(
+    X: Any, Y: Any, draws: NDArray[np.intp], **options: Any
+) -> LinearMargins:
+    """Margins learnt from these rows; one that comes twice is read once."""
+    rows, counts = np.unique(draws, return_counts=True)
+    weight = counts.astype(np.float64) if counts.max() > 1 else None
+    return fit_margins(X[rows], Y[rows], weight=weight, **options)
 
 
 def unscaled(linear: LinearMargins, scaler: Scaler) -> LinearMargins:

@@ -29,7 +29,10 @@ _ROUNDING = 1e-15
 
 
 class Task(NamedTuple):
-    """min ½‖W‖² + C Σ_i ℓ(ỹ_i f_i) for each label; V = [W; b], F = [X - 1μᵀ, 1] V."""
+    """min ½‖W‖² + C Σ_i ω_i ℓ(ỹ_i f_i) for each label.
+
+    V = [W; b] are its parameters, F = [X - 1μᵀ, 1] V its scores; the rows have the ω.
+    """
 
     rows: CentredRows
     signs: Array
@@ -48,12 +51,12 @@ class Task(NamedTuple):
 
     def at(self, V: Array, F: Array) -> Point:
         """The objective at V, whose scores are F."""
-        value, slope = self.loss.evaluate(self.signs, F)
+        value, slope = self.loss.evaluate(self.signs, F, self.rows.weight)
         value = self.C * value + 0.5 * np.einsum("ij,ij->j", V[:-1], V[:-1])
         return Point(V, F, value, slope)
 
     def gradient(self, point: Point) -> Array:
-        """[W + C Xᵀ dℓ/dF; C 1ᵀ dℓ/dF], 0 for coefficients that must stay 0."""
+        """[W + C Xᵀ ω dℓ/dF; C 1ᵀ ω dℓ/dF], 0 for coefficients that must stay 0."""
         gradient = self.C * self.rows.gather(point.slope)
         gradient[:-1] += point.V[:-1]
         if self.allowed is not None:
@@ -62,7 +65,7 @@ class Task(NamedTuple):
 
 
 class Point(NamedTuple):
-    """Parameters V, scores F, the objective, and dℓ/dF."""
+    """Parameters V, scores F, the objective, and ω dℓ/dF."""
 
     V: Array
     F: Array

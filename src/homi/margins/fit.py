@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from homi.margins.descent import Task, minimise
 from homi.margins.losses import LOSSES, Array, Loss, LossName
 from homi.margins.metric import Mask, Shape, shape_of
-from homi.margins.rows import CentredRows
+from homi.margins.rows import CentredRows, side_by_side
 from homi.threads import for_product
 
 #: Numbers in an array of rows by labels: 4 MB, of which a few fit in the cache.
@@ -46,6 +46,7 @@ def fit_margins(
     *,
     C: float = 1.0,
     loss: LossName = "squared_hinge",
+    weight: Array | None = None,
     allowed: Mask | None = None,
     start: LinearMargins | None = None,
     tol: float = 1e-4,
@@ -54,21 +55,24 @@ def fit_margins(
 ) -> LinearMargins:
     r"""Fit a linear classifier to every column of Y.
 
-    .. math:: \min_{w_j, b_j} \tfrac12\|w_j\|^2 + C \sum_i \ell(\tilde y_{ij}
+    .. math:: \min_{w_j, b_j} \tfrac12\|w_j\|^2 + C \sum_i \omega_i \ell(\tilde y_{ij}
               (x_i^T w_j + b_j)), \qquad \tilde y = 2y - 1
 
     with the loss max(0, 1 - t)² or log(1 + exp(-t)). The intercepts are not penalised.
 
     Parameters
     ----------
-    X : array or sparse matrix of shape (n_samples, n_features)
-        Rows. Sparse ones stay sparse.
+    X : array, sparse matrix or SideBySide of shape (n_samples, n_features)
+        Rows. What is sparse stays sparse.
     Y : array or sparse matrix of shape (n_samples, n_labels)
         Labels, 0 or 1. One that is constant gets w = 0 and b = 1 or -1.
     C : float in (0, inf)
         Weight of the loss.
     loss : {"squared_hinge", "log"}
         ℓ.
+    weight : array of shape (n_samples,), or None
+        How often each row counts, more than 0; None for once. A row of weight 2 is
+        as good as two of weight 1, at half the cost.
     allowed : bool array of shape (n_features, n_labels), or None
         Which coefficients may differ from 0; None for all.
     start : LinearMargins or None
@@ -92,11 +96,10 @@ def fit_margins(
     L-BFGS for a block of labels at once. A step costs O(nnz(X)) for each label at
     work, in two products with X that all of them share.
     """
-    X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
     Y = sparse.csc_array(Y) if sparse.issparse(Y) else np.asarray(Y)
-    rows = CentredRows(X.astype(np.float64, copy=False))
-    counts = np.asarray(Y.sum(axis=0), dtype=np.float64).ravel()
-    blocks = _blocks(counts, rows.n)
+    rows = CentredRows(side_by_side(X), weight)
+    counts = rows.count(Y)
+    blocks = _blocks(counts, rows)
     with _blas_threads(rows, blocks, n_jobs):
         problem = _Problem(rows, Y, LOSSES[loss], C, shape_of(rows), tol, max_iter)
         found = Parallel(n_jobs, require="sharedmem")(
@@ -114,12 +117,12 @@ def _constants(m: int, counts: Array) -> tuple[Array, Array]:
     return np.zeros((m, len(counts))), np.where(counts > 0, 1.0, -1.0)
 
 
-def _blocks(counts: Array, n: int) -> list[NDArray[np.intp]]:
+def _blocks(counts: Array, rows: CentredRows) -> list[NDArray[np.intp]]:
     """Labels that are not constant, in blocks of which the arrays are small."""
     # Those of like frequency need about as many steps.
     order = np.argsort(counts, kind="stable")
-    order = order[(counts[order] > 0) & (counts[order] < n)]
-    width = max(1, _BLOCK // n)
+    order = order[(counts[order] > 0) & (counts[order] < rows.n)]
+    width = max(1, _BLOCK // rows.stored)
     return [order[first : first + width] for first in range(0, len(order), width)]
 
 
@@ -128,7 +131,7 @@ def _blas_threads(
 ) -> AbstractContextManager[Any]:
     if effective_n_jobs(n_jobs) > 1:
         return threadpool_limits(limits=1)
-    return for_product(rows.n, rows.m, max(map(len, blocks), default=0))
+    return for_product(rows.stored, rows.m, max(map(len, blocks), default=0))
 
 
 @dataclass(frozen=True)
@@ -164,7 +167,7 @@ class _Problem:
         """The labels' problems, and their parameters where all w are 0."""
         y = self.Y[:, labels]
         y = y.toarray() if sparse.issparse(y) else y
-        share = y.mean(axis=0, dtype=np.float64)
+        share = self.rows.count(y) / self.rows.n
         metric = self.shape.metric(self.C * self.loss.curvature(share), allowed)
         signs = np.where(y > 0, 1.0, -1.0)
         V = np.zeros((self.rows.m + 1, len(labels)))

@@ -6,15 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from homi.margins.losses import Array
 
 
 def held_out_margins(
     X: Any,
-    Y: Any,
-    fit: Callable[[Any, Any], Any],
+    n_labels: int,
+    fit: Callable[[NDArray[np.intp]], Any],
     *,
+    draws: NDArray[np.intp] | None = None,
     n_splits: int = 3,
     rng: np.random.RandomState | np.random.Generator,
 ) -> Array:
@@ -26,12 +28,16 @@ def held_out_margins(
 
     Parameters
     ----------
-    X : array or CSR matrix of shape (n_samples, n_features)
+    X : array, CSR matrix or SideBySide of shape (n_samples, n_features)
         Rows.
-    Y : array or CSR matrix of shape (n_samples, n_labels)
-        Labels, 0 or 1.
+    n_labels : int
+        Margins of a row.
     fit : callable
-        ``fit(X, Y)`` gives a callable from rows to margins.
+        ``fit(rows)``, of the numbers of rows to learn from, gives a callable from rows
+        to margins.
+    draws : array of int of shape (n_draws,), or None
+        Numbers of the rows that there are, of which some may come more than once; None
+        for all of X.
     n_splits : int
         Number of folds; never more than rows.
     rng : RandomState or Generator
@@ -39,13 +45,14 @@ def held_out_margins(
 
     Returns
     -------
-    margins : ndarray of shape (n_samples, n_labels)
+    margins : ndarray of shape (n_samples, n_labels), or (n_draws, n_labels)
     """
-    order = rng.permutation(X.shape[0])
-    margins = np.zeros(Y.shape)
+    draws = np.arange(X.shape[0]) if draws is None else draws
+    order = rng.permutation(len(draws))
+    margins = np.zeros((len(draws), n_labels))
     if len(order) < 2:
         return margins
     for test in np.array_split(order, min(n_splits, len(order))):
         train = np.setdiff1d(order, test)
-        margins[test] = fit(X[train], Y[train])(X[test])
+        margins[test] = fit(draws[train])(X[draws[test]])
     return margins

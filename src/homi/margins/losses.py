@@ -15,36 +15,40 @@ LossName = Literal["squared_hinge", "log"]
 class Loss(NamedTuple):
     """A loss ℓ(ỹf) of scores f and signs ỹ, both (n_samples, n_labels).
 
-    ``evaluate`` gives Σ_i ℓ of each label and dℓ/df of each entry; ``constant`` and
-    ``curvature`` the best score that is the same for all rows and ℓ'' there, from
-    the labels' shares of positives.
+    ``evaluate`` gives Σ_i ω_i ℓ of each label and ω_i dℓ/df of each entry, for weights
+    ω of the rows, None for 1; ``constant`` and ``curvature`` the best score that is the
+    same for all rows and ℓ'' there, from the labels' shares of positives.
     """
 
-    evaluate: Callable[[Array, Array], tuple[Array, Array]]
+    evaluate: Callable[[Array, Array, Array | None], tuple[Array, Array]]
     constant: Callable[[Array], Array]
     curvature: Callable[[Array], Array]
 
 
-def _squared_hinge(signs: Array, F: Array) -> tuple[Array, Array]:
+def _squared_hinge(signs: Array, F: Array, weight: Array | None) -> tuple[Array, Array]:
     """max(0, 1 - ỹf)²."""
     slack = signs * F
     np.subtract(1.0, slack, out=slack)
     np.maximum(slack, 0.0, out=slack)
-    value = np.einsum("ij,ij->j", slack, slack)
-    slack *= signs
-    slack *= -2.0
-    return value, slack
+    slope = slack if weight is None else slack * weight[:, None]
+    value = np.einsum("ij,ij->j", slack, slope)
+    slope *= signs
+    slope *= -2.0
+    return value, slope
 
 
-def _log(signs: Array, F: Array) -> tuple[Array, Array]:
+def _log(signs: Array, F: Array, weight: Array | None) -> tuple[Array, Array]:
     """log(1 + exp(-ỹf)), with no exponential of a positive number."""
     t = signs * F
     tail = np.exp(-np.abs(t))
-    value = (np.log1p(tail) - np.minimum(t, 0.0)).sum(axis=0)
+    value = np.log1p(tail) - np.minimum(t, 0.0)
     slope = np.where(t >= 0.0, tail, 1.0)
     slope /= 1.0 + tail
     slope *= -signs
-    return value, slope
+    if weight is None:
+        return value.sum(axis=0), slope
+    slope *= weight[:, None]
+    return weight @ value, slope
 
 
 LOSSES: dict[str, Loss] = {
