@@ -11,7 +11,8 @@ from sklearn.model_selection import KFold
 
 from browser import launched, tab_of
 from explorer_pages import LABELS, MANY, Opened, written
-from homi.datasets import load
+from homi.benchmark import protocols, studies
+from homi.datasets import Dataset, load
 from homi.datasets.load import at_hand
 from homi.graph import neighbour_laplacian
 from homi.metrics import PAPER_METRICS, evaluate, macro_auc
@@ -27,6 +28,20 @@ def random_rows(seed=0, n=40, m=8, q=4):
     signal[:, -1] += 2 * signal[:, 0]
     noise = rng.normal(size=(n, q))
     return X, (signal + noise > np.median(signal, axis=0)).astype(float)
+
+
+@pytest.fixture
+def few_rows(monkeypatch):
+    """Few enough rows that a fit takes milliseconds, whatever the data set."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 6))
+    Y = (X @ rng.normal(size=(6, 3)) > 0).astype(np.int8)
+    given = Dataset(X, Y, list("abcdef"), list("xyz"))
+    monkeypatch.setattr(protocols, "load", lambda name: given)
+    monkeypatch.setattr(studies, "load", lambda name: given)
+    protocols.rows_of.cache_clear()
+    yield given
+    protocols.rows_of.cache_clear()
 
 
 def make_problem(X, Y, n_neighbors=5, *, standardize=False, **hyper):

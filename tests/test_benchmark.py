@@ -40,19 +40,6 @@ set = { n_neighbors = 2 }
 
 
 @pytest.fixture
-def few_rows(monkeypatch):
-    """yeast, but few enough rows that a fit takes milliseconds."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 6))
-    Y = (X @ rng.normal(size=(6, 3)) > 0).astype(np.int8)
-    given = Dataset(X, Y, list("abcdef"), list("xyz"))
-    monkeypatch.setattr(protocols, "load", lambda name: given)
-    protocols.rows_of.cache_clear()
-    yield given
-    protocols.rows_of.cache_clear()
-
-
-@pytest.fixture
 def file(tmp_path):
     path = tmp_path / "small.toml"
     path.write_text(SMALL, encoding="utf-8")

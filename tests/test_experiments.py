@@ -8,14 +8,13 @@ import pytest
 from typer.testing import CliRunner
 
 from homi import HOMI
-from homi.benchmark import compute, protocols, runner, studies
+from homi.benchmark import compute, protocols, runner
 from homi.benchmark.cells import Cell, Study, recall, store, stored, stored_studies
 from homi.benchmark.exchange import difference, merge, verify
 from homi.benchmark.experiment_file import read_experiment
 from homi.benchmark.forecast import Forecast
 from homi.benchmark.methods import EVERYTHING, variant, with_settings
 from homi.cli import app
-from homi.datasets.dataset import Dataset
 
 TEXT = """
 name = "small"
@@ -45,20 +44,6 @@ datasets = ["yeast"]
 methods = ["HOMI"]
 folds = 2
 """
-
-
-@pytest.fixture
-def few_rows(monkeypatch):
-    """Few enough rows that a fit takes milliseconds, whatever the data set."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 6))
-    Y = (X @ rng.normal(size=(6, 3)) > 0).astype(np.int8)
-    given = Dataset(X, Y, list("abcdef"), list("xyz"))
-    monkeypatch.setattr(protocols, "load", lambda name: given)
-    monkeypatch.setattr(studies, "load", lambda name: given)
-    protocols.rows_of.cache_clear()
-    yield given
-    protocols.rows_of.cache_clear()
 
 
 @pytest.fixture
