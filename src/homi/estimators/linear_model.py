@@ -80,7 +80,9 @@ def _fit_draws(
     """Margins learnt from these rows; one that comes twice is read once."""
     rows, counts = np.unique(draws, return_counts=True)
     weight = counts.astype(np.float64) if counts.max() > 1 else None
-    return fit_margins(X[rows], Y[rows], weight=weight, **options)
+    if len(rows) < X.shape[0]:
+        X, Y = X[rows], Y[rows]
+    return fit_margins(X, Y, weight=weight, **options)
 
 
 def unscaled(linear: LinearMargins, scaler: Scaler) -> LinearMargins:
