@@ -18,10 +18,9 @@ from scipy import sparse
 from homi.margins.losses import Array
 from homi.margins.rows import CentredRows
 
-#: From this many entries of the rows for each of the Gram matrix on, the rows of any
-#: label's support have nearly the correlations of all rows, and steps by the whole
-#: matrix cost little more than others.
-_MANY_ENTRIES = 3
+#: From this many rows for each feature on, the rows of any label's support have
+#: nearly the correlations of all rows.
+_MANY_ROWS = 3
 #: Most features for which eigenvalues are cheap beside the descent.
 _FEW_FEATURES = 2000
 
@@ -49,12 +48,12 @@ def shape_of(rows: CentredRows) -> Shape:
     """The whole Gram matrix where it pays, else its diagonal.
 
     Measured in steps and seconds on the paper's data: with dense features and many
-    rows the whole matrix saves four steps of five. With sparse ones the rows in the
-    support of a rare label are unlike the rest, and the diagonal needs fewer steps.
+    rows the whole matrix saves four steps of five. With sparse ones, be it only beside
+    dense ones, the rows in the support of a rare label are unlike the rest, and the
+    diagonal needs fewer steps.
     """
-    dense = not all(sparse.issparse(part) for part in rows.X.parts)
-    many = rows.X.entries >= _MANY_ENTRIES * rows.m**2
-    if dense and many and rows.m <= _FEW_FEATURES:
+    dense = not any(sparse.issparse(part) for part in rows.X.parts)
+    if dense and rows.n >= _MANY_ROWS * rows.m and rows.m <= _FEW_FEATURES:
         g, E = scipy.linalg.eigh(rows.gram(), check_finite=False)
         return Spectrum(np.maximum(g, 0.0), E, rows.n)
     return Squares(rows.squares(), rows.n)

@@ -24,11 +24,6 @@ class SideBySide:
         widths = [part.shape[1] for part in self.parts]
         return self.parts[0].shape[0], sum(widths)
 
-    @property
-    def entries(self) -> int:
-        """How many numbers are stored."""
-        return sum(part.size for part in self.parts)
-
     def __getitem__(self, rows: NDArray[Any]) -> SideBySide:
         """Some of the rows."""
         return SideBySide(tuple(part[rows] for part in self.parts))
@@ -96,9 +91,9 @@ class CentredRows:
         return np.asarray(self.weight @ Y, dtype=np.float64)
 
     def gram(self) -> Array:
-        """(X - 1μᵀ)ᵀ(X - 1μᵀ), dense."""
+        """(X - 1μᵀ)ᵀ(X - 1μᵀ), of dense parts."""
         weighted = [self._weighted(part) for part in self.X.parts]
-        G = np.block([[_product(A, B) for B in weighted] for A in self.X.parts])
+        G = np.block([[A.T @ B for B in weighted] for A in self.X.parts])
         return G - self.n * np.outer(self.mean, self.mean)
 
     def squares(self) -> Array:
@@ -111,9 +106,3 @@ class CentredRows:
 
     def _weighted(self, part: Any) -> Any:
         return part if self.weight is None else part * self.weight[:, None]
-
-
-def _product(A: Any, B: Any) -> Array:
-    """AᵀB, dense."""
-    product = A.T @ B
-    return product.toarray() if sparse.issparse(product) else np.asarray(product)
