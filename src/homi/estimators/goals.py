@@ -43,8 +43,8 @@ _OWN: dict[str, Goal] = {
     "neg_mean_squared_error": negative_squared_error,
 }
 
-#: Names of goals: two of our own, and every metric of ``homi.metrics``.
-GOALS = (*_OWN, *METRICS)
+#: Names of goals: two of our own, and every other metric of ``homi.metrics``.
+GOALS = tuple(_OWN | METRICS)
 
 
 def goal(scoring: str | Goal) -> Goal:
