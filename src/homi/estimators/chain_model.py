@@ -33,13 +33,14 @@ def fit_one(
     estimator: Any,
     options: dict[str, Any],
     rng: np.random.RandomState,
-    draws: NDArray[np.intp],
+    draws: NDArray[np.intp] | None = None,
 ) -> LabelModel:
-    """Fit a chain to the rows drawn, of which some may come more than once."""
+    """Fit a chain to the rows drawn, some perhaps more than once; None for all."""
     if estimator is None:
         return fit_chain(X, Y, order, rng=rng, draws=draws, **options)
-    make = partial(_one_chain, estimator, order)
-    return fit_wrapped(make, X[draws], Y[draws], rng)
+    if draws is not None:
+        X, Y = X[draws], Y[draws]
+    return fit_wrapped(partial(_one_chain, estimator, order), X, Y, rng)
 
 
 def _one_chain(

@@ -105,8 +105,7 @@ class ClassifierChain(MarginClassifier):
         self.order_ = _order(self.order, Y.shape[1], rng)
         options = {"C": self.C, "loss": self.loss, "tol": self.tol}
         options["n_jobs"] = self.n_jobs
-        every = np.arange(X.shape[0])
-        return fit_one(X, Y, self.order_, self.estimator, options, rng, every)
+        return fit_one(X, Y, self.order_, self.estimator, options, rng)
 
 
 def _order(order: Any, q: int, rng: np.random.RandomState) -> NDArray[np.intp]:
