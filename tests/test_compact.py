@@ -7,15 +7,15 @@ import pytest
 from scipy import sparse
 
 from conftest import Watch, random_rows
-from homi import HOMI, HOMICV
+from homi import HOMI, HOMICV, memory
 from homi.estimators.solver_choice import compacts, is_for_direct
 from homi.estimators.view import is_compacted
 from homi.graph import neighbour_laplacian
 from homi.matrix_free import (
     Given,
     compacted,
+    cost,
     is_wide,
-    memory,
     saves_products,
     solve_rows,
 )
@@ -182,8 +182,8 @@ def test_memory_is_that_of_the_model_and_not_of_the_descent():
     assert model.solver_ == "iterative"
     # W alone and times B, and blocks of them.
     assert peak < 3.2 * W
-    assert peak < memory.bytes_iterative(n, m, n_labels, X.nnz) + W
-    assert memory.bytes_iterative(n, m, n_labels, X.nnz) < 4 * W
+    assert peak < cost.bytes_iterative(n, m, n_labels, X.nnz) + W
+    assert cost.bytes_iterative(n, m, n_labels, X.nnz) < 4 * W
 
 
 def test_the_models_of_single_sweeps_have_the_features_as_given(kind):

@@ -3,6 +3,7 @@
 import inspect
 import pickle
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from conftest import random_rows
 from homi import estimators
 from homi.estimators import MultiLabelClassifier, all_estimators
-from homi.metrics import scorers
+from homi.metrics import METRICS, evaluate, scorers
+from homi.thresholds import TunedThresholds
 
 CLASSES = dict(all_estimators())
 
@@ -50,19 +52,8 @@ def rows():
     return random_rows(0, n=60, m=5, q=4)
 
 
-def expected_failures(model):
-    """Checks that cannot pass, and why."""
-    if type(model).__name__ == "BinaryRelevance":
-        why = "labels follow the signs of margins; probabilities are Platt's sigmoids"
-        return {"check_classifier_multioutput": why}
-    return {}
-
-
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks(
-    [make(name) for name in sorted(CLASSES)],
-    expected_failed_checks=expected_failures,
-)
+@parametrize_with_checks([CLASSES[name]() for name in sorted(CLASSES)])
 def test_scikit_learn(estimator, check):
     check(estimator)
 
@@ -102,6 +93,7 @@ def test_outputs_agree_with_each_other(name, rows):
     np.testing.assert_array_equal(labels, scores > 0)
     assert set(np.unique(labels)) <= {0, 1}
     assert ((probabilities > 0) & (probabilities < 1)).all()
+    np.testing.assert_array_equal(labels, probabilities > 0.5)
     ranking = model.ranking_scores(X[40:])
     for j in range(4):
         by_score = np.argsort(scores[:, j], kind="stable")
@@ -137,6 +129,141 @@ def test_any_container_gives_the_same_model(name, kind, rows):
     np.testing.assert_allclose(model.decision_function(kind(X)), expected, atol=2e-3)
 
 
+def sparse_forms(X):
+    """X in every sparse form, by name."""
+    csr = sparse.csr_array(X)
+    coo = csr.tocoo()
+    twice = np.argsort(np.r_[coo.row, coo.row], kind="stable")
+    values, columns = np.r_[coo.data, coo.data], np.r_[coo.col, coo.col]
+    backwards = np.concatenate(
+        [np.arange(stop - 1, start - 1, -1) for start, stop in pairwise(csr.indptr)]
+    )
+    every_column = np.arange(X.size) % X.shape[1]
+    wide = csr.indices.astype(np.int64), csr.indptr.astype(np.int64)
+    long = sparse.csr_array(X)
+    long.indices, long.indptr = wide
+    return {
+        "bsr": sparse.bsr_array(X),
+        "coo": coo,
+        "csc": sparse.csc_array(X),
+        "dia": sparse.dia_array(X),
+        "duplicates": sparse.csr_array(
+            (values[twice] / 2, columns[twice], 2 * csr.indptr), X.shape
+        ),
+        "explicit zeros": sparse.csr_array(
+            (X.ravel(), every_column, np.arange(0, X.size + 1, X.shape[1])), X.shape
+        ),
+        "int64": long,
+        "unsorted": sparse.csr_array(
+            (csr.data[backwards], csr.indices[backwards], csr.indptr), X.shape
+        ),
+    }
+
+
+def buffers(A):
+    names = ("data", "indices", "indptr", "row", "col", "offsets")
+    return [getattr(A, name) for name in names if hasattr(A, name)]
+
+
+#: Every public classifier, and HOMI with each of its ways to see rows.
+MODELS = {name: make(name) for name in sorted(CLASSES)} | {
+    "TunedThresholds": TunedThresholds(estimators.HOMI()),
+    "HOMI, rbf": estimators.HOMI(kernel="rbf"),
+    "HOMI, laplacian": estimators.HOMI(kernel="laplacian"),
+    "HOMI, anchors": estimators.HOMI(graph="anchors"),
+    "HOMI, iterative": estimators.HOMI(solver="iterative"),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_sparse_forms_give_one_model_and_are_not_changed(name, rows):
+    X, Y = rows
+    X = np.where(X > 0, np.round(X, 2), 0.0)
+    fitted = clone(MODELS[name]).fit(sparse.csr_array(X), Y)
+    expected = fitted.decision_function(X)
+    for form, A in sparse_forms(X).items():
+        T = sparse_forms(Y)[form]
+        before = [a.tobytes() for a in (*buffers(A), *buffers(T))]
+        for buffer in (*buffers(A), *buffers(T)):
+            buffer.flags.writeable = False
+        scores = clone(fitted).fit(A, T).decision_function(A)
+        np.testing.assert_allclose(scores, expected, atol=1e-8, err_msg=form)
+        found = fitted.decision_function(A)
+        np.testing.assert_allclose(found, expected, atol=1e-8, err_msg=form)
+        assert before == [a.tobytes() for a in (*buffers(A), *buffers(T))], form
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_dense_and_sparse_rows_can_be_asked_of_one_model(name, rows):
+    X, Y = rows
+    X = np.where(X > 0, np.round(X, 2), 0.0)
+    X.flags.writeable = Y.flags.writeable = False
+    model = clone(MODELS[name]).fit(X, Y)
+    expected = model.decision_function(X)
+    found = model.decision_function(sparse.csr_array(X))
+    np.testing.assert_allclose(found, expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("form", sparse_forms(np.eye(4)))
+def test_metrics_take_every_sparse_form(form, rows):
+    _, Y = rows
+    S = np.where(Y > 0, 0.75, 0.25)
+    S[::7] = 0.5 - S[::7]
+    expected = evaluate(Y, S, S > 0.4, METRICS)
+    A, T, P = (sparse_forms(B)[form] for B in (S, Y, (S > 0.4).astype(float)))
+    before = [a.tobytes() for a in (*buffers(A), *buffers(T))]
+    found = evaluate(T, A, P, METRICS)
+    assert found == pytest.approx(expected)
+    assert before == [a.tobytes() for a in (*buffers(A), *buffers(T))]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_features_out_of_range_are_named(name, rows):
+    X, Y = rows
+    X = pd.DataFrame(X, columns=list("abcde"))
+    model = clone(MODELS[name]).fit(X, Y)
+    for huge in (X * [1, 1, 1e300, 1, 1], X * [1, 1, 1e60, 1, 1]):
+        with pytest.raises(ValueError, match=r"column 2 \('c'\).*out of range"):
+            clone(model).fit(huge, Y)
+        with pytest.raises(ValueError, match=r"column 2 \('c'\).*out of range"):
+            model.decision_function(huge)
+    with pytest.raises(ValueError, match="largest magnitude in X is"):
+        clone(model).fit(X * 1e-200, Y)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("scale", [1e-30, 1e40])
+def test_scales_within_range_give_scores(name, scale, rows):
+    X, Y = rows
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = clone(MODELS[name]).fit(scale * X, Y)
+    assert np.isfinite(model.decision_function(scale * X)).all()
+
+
+#: What data frames have for 0 and 1.
+NULLABLE = [
+    *("Int64", "boolean", "UInt8", "Float64", "category"),
+    *("bool[pyarrow]", "int64[pyarrow]", "double[pyarrow]"),
+]
+
+
+@every
+def test_labels_of_every_type_of_a_data_frame(name, rows):
+    X, Y = rows
+    plain = pd.DataFrame(Y.astype(int), columns=list("pqrs"))
+    model = make(name)
+    expected = model.fit(X, plain).predict(X)
+    frames = [plain.astype(bool).astype(kind) for kind in NULLABLE]
+    frames.append(pl.DataFrame(Y.astype(bool), schema=list("pqrs")))
+    for frame in frames:
+        assert (clone(model).fit(X, frame).predict(X) == expected).all(), frame.dtypes
+    missing = plain.astype("Int64")
+    missing.iloc[3, 1] = pd.NA
+    with pytest.raises(ValueError, match="contains NaN or None in 1 of"):
+        clone(model).fit(X, missing)
+
+
 @every
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
 def test_names_of_a_data_frame_are_kept(name, frame, rows):
@@ -158,6 +285,14 @@ def test_integers_come_back_in_their_own_type(name, dtype, rows):
     X, Y = rows
     labels = make(name).fit(X, Y.astype(dtype)).predict(X)
     assert labels.dtype == (np.dtype(int) if dtype is bool else np.dtype(dtype))
+
+
+@every
+def test_two_fits_by_the_defaults_are_the_same(name, rows):
+    X, Y = rows
+    first, second = (CLASSES[name]().fit(X, Y) for _ in range(2))
+    scores = first.decision_function(X)
+    np.testing.assert_array_equal(scores, second.decision_function(X))
 
 
 @every

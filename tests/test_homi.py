@@ -408,14 +408,37 @@ def test_no_bad_value_slips_through_the_short_way(value, n_labels):
 def test_both_ways_to_predict_agree(rows):
     X, Y = rows
     model = HOMI().fit(X, Y)
-    huge = 1e300 * X  # the product is infinite, the rows are not
     for kind in (np.array, np.asfortranarray, sparse.csr_array):
         np.testing.assert_array_equal(model.predict(kind(X)), model.predict(X.tolist()))
-    assert model.predict(huge).shape == Y.shape
+    with pytest.raises(ValueError, match="out of range"):
+        model.predict(1e300 * X)
 
 
 def test_too_many_neighbours_are_capped_with_a_warning():
     X, Y = random_rows(0, n=8)
-    with pytest.warns(UserWarning, match="tied to all 7 others"):
+    with pytest.warns(UserWarning, match="all 7 others"):
         capped = HOMI(n_neighbors=20).fit(X, Y)
     np.testing.assert_allclose(capped.coef_, HOMI(n_neighbors=7).fit(X, Y).coef_)
+
+
+def test_nobody_is_warned_of_the_default_number_of_neighbors():
+    X, Y = random_rows(0, n=6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        default = HOMI().fit(X, Y)
+    np.testing.assert_allclose(default.coef_, HOMI(n_neighbors=5).fit(X, Y).coef_)
+
+
+@pytest.mark.parametrize("sweep", ["joint", "paper"])
+@pytest.mark.parametrize("what", ["features", "labels", "both"])
+def test_constants_without_a_penalty_have_the_solution_of_least_norm(
+    what, sweep, capfd
+):
+    X, Y = random_rows(0, n=30)
+    X = X if what == "labels" else np.ones_like(X)
+    Y = Y if what == "features" else np.zeros_like(Y)
+    model = HOMI(lam=0.0, sweep=sweep).fit(X, Y)
+    expected = np.broadcast_to(Y.mean(axis=0) - 0.5, Y.shape)
+    np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-8)
+    np.testing.assert_allclose(model.feature_weights_, 0.0, atol=1e-12)
+    assert capfd.readouterr() == ("", "")  # LAPACK has nothing to complain of

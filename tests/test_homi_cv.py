@@ -1,6 +1,7 @@
 """HOMI that chooses its own hyper-parameters, against choices made by hand."""
 
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -537,3 +538,13 @@ def test_it_is_better_than_the_settings_of_the_paper():
         model.fit(X[train], Y[train])
         losses.append(ranking_loss(Y[test], model.decision_function(X[test])))
     assert losses[1] < losses[0] - 0.005
+
+
+def test_only_what_the_user_set_is_warned_of():
+    X, Y = random_rows(0, n=6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        HOMICV().fit(X, Y)
+        HOMICV().fit(X[:, :2], Y)
+    with pytest.warns(UserWarning, match="n_neighbors=8 with 6 rows"):
+        HOMICV(n_neighbors=[2, 8]).fit(X, Y)

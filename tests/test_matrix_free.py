@@ -10,11 +10,11 @@ import pytest
 from scipy import sparse
 
 from conftest import random_rows
-from homi import HOMI
+from homi import HOMI, memory
 from homi.datasets.paper import printed_tables
 from homi.estimators.solver_choice import is_for_direct
 from homi.graph import neighbour_laplacian
-from homi.matrix_free import Given, memory, solve_rows
+from homi.matrix_free import Given, cost, solve_rows
 from homi.matrix_free import solve as door
 from homi.matrix_free.gradients import Systems
 from homi.matrix_free.labels import AllDirections, LabelGram, LeadingDirections
@@ -302,7 +302,7 @@ def test_auto_takes_the_iterative_solver_where_there_are_many_features():
 
 def test_what_does_not_fit_is_refused_with_the_bytes_it_needs(monkeypatch):
     X, Y = random_rows()
-    needed = memory.bytes_iterative(40, 8, 4, 320)
+    needed = cost.bytes_iterative(40, 8, 4, 320)
     monkeypatch.setattr(memory, "available", lambda: needed - 1)
     with pytest.raises(MemoryError, match=f"needs about {needed:,} bytes"):
         HOMI(solver="iterative").fit(X, Y)

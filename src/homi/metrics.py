@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import NDArray
 from sklearn.metrics import label_ranking_average_precision_score, make_scorer
 from sklearn.pipeline import Pipeline
 
+from homi.arrays import as_numbers, dense
 from homi.pairs import misordered_pairs, pair_counts
 
 MatrixLike: TypeAlias = Any  # array, nested list, data frame, scipy sparse
@@ -374,28 +374,33 @@ def _check_scores(Y_true: MatrixLike, scores: MatrixLike) -> tuple[Array, Array]
 
 
 def _as_matrix(name: str, matrix: MatrixLike) -> Array:
-    sparse = scipy.sparse.issparse(matrix)
-    dense: Array = matrix.toarray() if sparse else np.asarray(matrix)
-    if dense.ndim != 2:
+    values: Array = as_numbers(np.asarray(dense(matrix)))
+    if values.ndim != 2:
         raise ValueError(
-            f"{name} must be (n_samples, n_labels), got shape {dense.shape}; "
+            f"{name} must be (n_samples, n_labels), got shape {values.shape}; "
             "for a single label y pass y.reshape(-1, 1)."
         )
-    if dense.size == 0:
+    if values.size == 0:
         raise ValueError(
-            f"{name} must hold a sample and a label or more, got shape {dense.shape}; "
+            f"{name} must hold a sample and a label or more, got shape {values.shape}; "
             "see why the data are empty."
         )
-    return dense
+    return values
 
 
 def _as_indicator(name: str, matrix: MatrixLike) -> Array:
-    dense = _as_matrix(name, matrix)
-    positive: Array = dense == 1
-    other = ~(positive | (dense == 0))
+    values = _as_matrix(name, matrix)
+    if values.dtype == object:
+        found = list(dict.fromkeys(map(repr, values.flat)))[:4]
+        raise ValueError(
+            f"{name} must hold only 0 and 1, got {', '.join(found)}; drop rows whose "
+            "labels are missing, and encode names with MultiLabelBinarizer."
+        )
+    positive: Array = values == 1
+    other = ~(positive | (values == 0))
     if other.any():
         raise ValueError(
-            f"{name} must hold only 0 and 1, got {dense[other][:4].tolist()} in it; "
+            f"{name} must hold only 0 and 1, got {values[other][:4].tolist()} in it; "
             f"for -1/+1 labels, or for scores, pass {name} > 0."
         )
     return positive

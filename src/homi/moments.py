@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from homi.arrays import canonical, dense
 from homi.linalg import Array
 
 #: Bytes of a temporary block of rows or columns.
@@ -246,19 +246,11 @@ def _rows(A: Any) -> Any:
     """Sparse input as a CSR array, which slices by rows; anything else as it is."""
     if not sparse.issparse(A):
         return np.asarray(A)
-    A = sparse.csr_array(A)
-    if not A.has_canonical_format:
-        A = A.copy()
-        A.sum_duplicates()
-    return A
+    return sparse.csr_array(canonical(A))
 
 
 def _is_thin(A: Any) -> bool:
     return sparse.issparse(A) and A.nnz <= _THIN * A.shape[0] * A.shape[1]
-
-
-def _dense(A: Any) -> NDArray[Any]:
-    return A.toarray() if sparse.issparse(A) else A
 
 
 def _as_float(A: Any) -> Any:
@@ -339,7 +331,7 @@ def _dense_scatter(
     Sxx, Sxy = np.zeros((X.shape[1],) * 2), np.zeros((X.shape[1], Y.shape[1]))
     for rows in _blocks(*X.shape):
         block = None if w is None else w[rows]
-        centred = _root_weighted(_dense(X[rows]) - x_mean, block)
+        centred = _root_weighted(dense(X[rows]) - x_mean, block)
         Sxx += centred.T @ centred
         # Centred on one side is enough, and leaves a sparse Y sparse.
         Sxy += (_root_weighted(_as_float(Y[rows]), block).T @ centred).T
@@ -433,7 +425,7 @@ def _dense_quadratic(X: Any, L: sparse.csr_array, mean: Array) -> Array:
         # Taking the mean off changes nothing in exact arithmetic; it keeps digits
         # where the mean is large.
         edges = L if rows.stop >= X.shape[0] and rows.start == 0 else L[rows]
-        H += (_dense(X[rows]) - mean).T @ _dense(edges @ X)
+        H += (dense(X[rows]) - mean).T @ dense(edges @ X)
     return H
 
 

@@ -13,7 +13,7 @@ from scipy.special import expit, logit
 from sklearn.utils import check_random_state, get_tags
 
 from homi.estimators._compat import fit_context
-from homi.estimators.base import MultiLabelClassifier
+from homi.estimators.base import MultiLabelClassifier, agreeing
 from homi.estimators.scaling import Scaler
 
 Array = NDArray[np.float64]
@@ -104,9 +104,10 @@ class MarginClassifier(LabelwiseClassifier):
         return expit(scores)
 
     def predict_proba(self, X):
-        """Probability of each label.
+        """Probability of each label, above one half where it is predicted.
 
-        It grows with the label's margin, but need not be one half where that is 0.
+        A probability that is on the other side of one half than the sign of the
+        label's margin is brought next to it; ``ranking_scores`` has them as they are.
 
         Parameters
         ----------
@@ -120,7 +121,8 @@ class MarginClassifier(LabelwiseClassifier):
         """
         rows = self._checked_rows(X)
         if self._target.kind == "multilabel-indicator":
-            return self._model.probabilities(rows)
+            predicted = self._model.margins(rows) > 0
+            return agreeing(self._model.probabilities(rows), predicted)
         return super().predict_proba(X)
 
     def ranking_scores(self, X):

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from homi.arrays import dense
 from homi.estimators.scaling import Scaler
 from homi.margins import Sigmoids, fit_sigmoids, held_out_margins
 
@@ -76,7 +76,7 @@ class WrappedModel:
 
 def fit_wrapped(make: Make, X: Any, Y: Any, rng: np.random.RandomState) -> WrappedModel:
     """Fit a classifier, and Platt's sigmoids if it has no probabilities."""
-    Y = (Y.toarray() if sparse.issparse(Y) else Y).astype(int)
+    Y = dense(Y).astype(int)
     model = _fit(make, X, Y)
     if model.classifier is None or hasattr(model.classifier, "predict_proba"):
         return model

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+
+from homi.arrays import dense
 
 Array = NDArray[np.float64]
 
@@ -33,7 +34,7 @@ def most_accurate_threshold(scores: Callable[[Any], Array], X: Any, Y: Any) -> f
 
 def accuracies(scores: Array, Y: Any, candidates: Array) -> Array:
     """``Σ |Ŷ ∩ Y| / |Ŷ ∪ Y|`` over rows, for Ŷ the scores above each candidate."""
-    Y = Y.toarray() if sparse.issparse(Y) else Y
+    Y = dense(Y)
     shape = len(scores), len(candidates) + 1
     cells = np.searchsorted(candidates, scores)
     cells += shape[1] * np.arange(shape[0])[:, None]

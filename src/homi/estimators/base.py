@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import (
-    check_consistent_length,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from homi import memory
+from homi.estimators.checked_rows import check_rows
 from homi.estimators.targets import Target, check_target
 
 #: How near to 0 and 1 a score is a probability as it stands.
@@ -33,6 +32,8 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
     paper_grid: dict[str, list[Any]] = {}
     #: Whether the equations are not public and had to be reconstructed.
     reconstruction = False
+    #: Arrays of labels × labels that a fit holds at a time, at least.
+    _label_squares = 0
 
     def _check_fit_input(
         self, X: Any, Y: Any, *, unknown: bool = False
@@ -42,13 +43,19 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
                 f"This {type(self).__name__} estimator requires y to be passed, but "
                 "the target y is None; pass the labels as the second argument."
             )
-        X = validate_data(self, X, **ROWS)
+        X = check_rows(self, X, reset=True)
         target = check_target(Y, unknown=unknown)
         check_consistent_length(X, target.indicator)
+        needed = partial(self._least_bytes, *X.shape)
+        memory.check_labels(needed, target.indicator.shape[1], type(self).__name__)
         self.classes_ = target.classes
         self.label_names_ = target.names
         self._target = target.encoding
         return X, target
+
+    def _least_bytes(self, n: int, m: int, n_labels: int) -> int:
+        """Bytes without which no fit is possible."""
+        return 8 * (m * n_labels + self._label_squares * n_labels**2)
 
     @abstractmethod
     def _scores(self, X: Any) -> NDArray[np.float64]:
@@ -144,7 +151,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def _checked_rows(self, X: Any) -> Any:
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, **ROWS)
+        return check_rows(self, X, reset=False)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -199,13 +206,26 @@ class LinearMultiLabelClassifier(MultiLabelClassifier):
         )
 
 
-#: How rows are checked.
-ROWS = {"accept_sparse": ("csr", "csc"), "dtype": (np.float64, np.float32)}
-
-
 def strictly_inside(p: NDArray[np.float64]) -> NDArray[np.float64]:
     """Probabilities that rounding took to 0 or 1, back between them."""
     return np.clip(p, np.nextafter(0.0, 1.0), np.nextafter(1.0, 0.0))
+
+
+#: Probabilities on the wrong side of one half are brought about this near to it.
+NEAR_HALF = 1e-6
+
+
+def agreeing(
+    p: NDArray[np.float64], predicted: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Probabilities above one half just where a label is predicted.
+
+    Those on the other side of one half are brought next to it, in the same order; the
+    others stay as they are.
+    """
+    above = 0.5 + NEAR_HALF * (0.5 + p)
+    below = 0.5 - NEAR_HALF * (1.5 - p)
+    return np.where(predicted, np.maximum(p, above), np.minimum(p, below))
 
 
 def _bend(g: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -60,7 +60,7 @@ class BILAS(PrototypeClassifier):
         Without it they are penalised much less where features are many.
     n_jobs : int or None, default=None
         Threads that learn and predict; None for one, -1 for one per core.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState instance or None, default=0
         Where k-means starts, and which rows of a large cell it sees.
 
     Attributes
@@ -122,7 +122,7 @@ class BILAS(PrototypeClassifier):
         standardize=True,
         standardize_distances=True,
         n_jobs=None,
-        random_state=None,
+        random_state=0,
     ):
         self.t = t
         self.ratio = ratio

@@ -45,7 +45,7 @@ class BinaryRelevance(MarginClassifier):
     n_jobs : int or None, default=None
         Threads, each for other labels; with ``estimator`` processes. None is one, -1
         as many as processors.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState instance or None, default=0
         Seed of the inner folds for Platt's sigmoids.
 
     Attributes
@@ -106,7 +106,7 @@ class BinaryRelevance(MarginClassifier):
         standardize=True,
         tol=1e-4,
         n_jobs=None,
-        random_state=None,
+        random_state=0,
     ):
         self.estimator = estimator
         self.C = C

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sklearn.utils import check_array
-
-from homi.estimators.base import ROWS
 from homi.estimators.batches import batch_target, naming
+from homi.estimators.checked_rows import check_block
 from homi.estimators.targets import check_target
 
 
@@ -51,7 +49,7 @@ def _rows(X: Any, n_rows: int, expected: Expected) -> Any:
             f"X has {X.shape[0]} rows, but {n_rows} by the chunks that Dask knows; "
             "give the right shape where the collection is made."
         )
-    X = check_array(X, **ROWS)
+    X = check_block(X, expected.feature_names)
     if X.shape[1] != expected.n_features:
         raise ValueError(
             f"X has {X.shape[1]} features, but HOMI is expecting {expected.n_features} "

@@ -46,7 +46,7 @@ class ClassifierChain(MarginClassifier):
     n_jobs : int or None, default=None
         Threads, each for other labels; None is one, -1 as many as processors. An
         ``estimator`` is fitted to one label after the other.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState instance or None, default=0
         Seed of the order, and of the inner folds of support vector machines.
 
     Attributes
@@ -90,7 +90,7 @@ class ClassifierChain(MarginClassifier):
         standardize=True,
         tol=1e-4,
         n_jobs=None,
-        random_state=None,
+        random_state=0,
     ):
         self.estimator = estimator
         self.order = order

@@ -107,6 +107,7 @@ class CLML(MomentsClassifier):
         for name in ("alpha", "beta", "lam1", "lam2")
     }
 
+    _label_squares = 2
     _parameter_constraints = {
         "alpha": [Interval(Real, 0, None, closed="left")],
         "beta": [Interval(Real, 0, None, closed="left")],

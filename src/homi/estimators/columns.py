@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+
+from homi.arrays import dense
 
 
 def columns_of(Y: Any, columns: NDArray[np.intp]) -> NDArray[np.float64]:
     """Some columns as a dense array."""
     part = Y[:, columns]
-    return part.toarray() if sparse.issparse(part) else part
+    return dense(part)

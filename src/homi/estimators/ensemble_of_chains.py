@@ -58,7 +58,7 @@ class EnsembleOfChains(LabelwiseClassifier):
     n_jobs : int or None, default=None
         Chains that are fitted at the same time, by threads; with ``estimator`` by
         processes. None is one, -1 as many as processors.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState instance or None, default=0
         Seed of the orders, the rows, and the inner folds of support vector machines.
 
     Attributes
@@ -113,7 +113,7 @@ class EnsembleOfChains(LabelwiseClassifier):
         standardize=True,
         tol=1e-3,
         n_jobs=None,
-        random_state=None,
+        random_state=0,
     ):
         self.estimator = estimator
         self.n_chains = n_chains

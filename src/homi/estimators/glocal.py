@@ -64,7 +64,7 @@ class GLOCAL(MomentsClassifier):
         Most cycles, of the start without correlations and of the rest each.
     tol : float in [0, inf), default=1e-5
         Either ends when a cycle lowers its objective by no more than this share of it.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState instance or None, default=0
         For the clusters and the first U and Z.
 
     Attributes
@@ -102,6 +102,7 @@ class GLOCAL(MomentsClassifier):
     (2, 4)
     """
 
+    _label_squares = 2
     _parameter_constraints = {
         "lam": [Interval(Real, 0, None, closed="neither")],
         "lam_local": [Interval(Real, 0, None, closed="left")],
@@ -131,7 +132,7 @@ class GLOCAL(MomentsClassifier):
         standardize=True,
         max_iter=500,
         tol=1e-5,
-        random_state=None,
+        random_state=0,
     ):
         self.lam = lam
         self.lam_local = lam_local
@@ -177,7 +178,7 @@ class GLOCAL(MomentsClassifier):
 
     def _parts(self, X: Any, Y: Any, rng: Any) -> tuple[list[Moments], Units]:
         """Moments of each cluster, of features and labels as the method sees them."""
-        X = _narrow(X) if sparse.issparse(X) else X
+        X = sparse.csr_array(X) if sparse.issparse(X) else X
         clusters = _clusters(X, self.n_clusters, self.standardize, rng)
         parts = [Moments.from_rows(X[rows], Y[rows]) for rows in clusters]
         whole = reduce(operator.add, parts)
@@ -211,13 +212,6 @@ class GLOCAL(MomentsClassifier):
     def _probabilities(self, scores: Array) -> Array:
         # From -1 and 1 to 0 and 1.
         return super()._probabilities(scores / 2)
-
-
-def _narrow(X: Any) -> sparse.csr_array:
-    """Sparse rows with indices of 32 bits, which is all that k-means takes."""
-    X = sparse.csr_array(X)
-    indices = sparse.safely_cast_index_arrays(X, np.int32)
-    return sparse.csr_array((X.data, *indices), shape=X.shape)
 
 
 def _clusters(X: Any, n_clusters: int, standardize: bool, rng: Any) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -110,3 +111,14 @@ def neighbour_graph(view: View, X: Any, n_neighbors: int, seed: int) -> Graph:
     L = neighbour_laplacian(X, n_neighbors, **units_of(view), search=search)
     moments = view.moments.with_graph(view.features, L, scale=view.scale)
     return Graph(replace(view, moments=moments), L)
+
+
+def warn_of_few_rows(n_neighbors: int, n: int) -> None:
+    """Warn that each of n rows has fewer neighbors than a user has asked for."""
+    if n_neighbors >= n:
+        warnings.warn(
+            f"n_neighbors={n_neighbors} with {n} rows: each row has all {n - 1} others "
+            f"for neighbors; pass at most {n - 1}.",
+            UserWarning,
+            stacklevel=4,
+        )

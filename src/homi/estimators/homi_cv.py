@@ -7,14 +7,15 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from scipy.special import expit
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 
+from homi.arrays import dense
 from homi.estimators._compat import Interval, StrOptions, fit_context
 from homi.estimators.base import MultiLabelClassifier, strictly_inside
 from homi.estimators.goals import GOALS, Array, goal
+from homi.estimators.graphs import warn_of_few_rows
 from homi.estimators.homi import HOMI
 from homi.estimators.kernel_map import KERNELS, KernelMap
 from homi.estimators.search import Look, Search, Space, Trial
@@ -110,8 +111,9 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
     n_jobs : int or None, default=None
         Threads that try features at a time; None is one, -1 as many as processors.
         Each holds features of its own in memory.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the landmarks of kernels and of the folds.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the landmarks of kernels and of the folds; None for another one at
+        each fit.
 
     Attributes
     ----------
@@ -163,6 +165,7 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
     True
     """
 
+    _label_squares = 2
     _parameter_constraints = {
         "scoring": [StrOptions(set(GOALS)), callable],
         "lams": ["array-like", None],
@@ -196,7 +199,7 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
         calibration="sigmoid",
         time_budget=None,
         n_jobs=None,
-        random_state=None,
+        random_state=0,
     ):
         self.scoring = scoring
         self.lams = lams
@@ -251,8 +254,8 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
         """
         rows, target = self._check_fit_input(X, y)
         Y = target.indicator
-        Y = np.asarray(Y.toarray() if sparse.issparse(Y) else Y, dtype=np.float64)
-        space = self._space()
+        Y = np.asarray(dense(Y), dtype=np.float64)
+        space = self._space(*rows.shape)
         groups = self._init_callback_context(max_subtasks=None)
         groups.call_on_fit_task_begin(estimator=self, X=X, y=y)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
@@ -345,18 +348,26 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
         named |= {"kernel_params": {"gamma": mapped.nystroem.gamma}}
         return kernel_view(X, Y, mapped), named, 1.0
 
-    def _space(self) -> Space:
+    def _space(self, n: int, m: int) -> Space:
         scaled = self.standardize
+        # Rows of one or two features have no graph: all are fully correlated.
+        gammas = _checked("gammas", self.gammas, _GAMMAS) if m > 2 else ()
         return Space(
             standardize=[True, False] if scaled == "auto" else [bool(scaled)],
             kernels=self._checked_kernels(),
             widths=_checked("widths", self.widths, _WIDTHS),
             lams=_checked("lams", self.lams, _LAMS),
-            gammas=_checked("gammas", self.gammas, _GAMMAS),
-            n_neighbors=[int(s) for s in _checked("n_neighbors", self.n_neighbors)],
+            gammas=gammas,
+            n_neighbors=self._checked_neighbors(n),
             label_weights=_checked("label_weights", self.label_weights, _LABEL_WEIGHTS),
             betas=_checked("betas", self.betas, _BETAS),
         )
+
+    def _checked_neighbors(self, n: int) -> list[int]:
+        counts = [int(s) for s in _checked("n_neighbors", self.n_neighbors)]
+        if counts and counts != list(_NEIGHBORS):
+            warn_of_few_rows(max(counts), n)
+        return list(dict.fromkeys(min(s, n - 1) for s in counts))
 
     def _checked_kernels(self) -> list[str]:
         kernels = list(self.kernels)
@@ -367,6 +378,10 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
                 f"{self.kernels!r}; HOMI itself also takes {', '.join(KERNELS)}."
             )
         return kernels
+
+    def _least_bytes(self, n: int, m: int, n_labels: int) -> int:
+        # Labels and two sets of held-out scores.
+        return super()._least_bytes(n, m, n_labels) + 24 * n * n_labels
 
     def _deadline(self) -> float:
         budget = float("inf") if self.time_budget is None else self.time_budget

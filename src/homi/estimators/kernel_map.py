@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.kernel_approximation import Nystroem
 from sklearn.metrics.pairwise import euclidean_distances, manhattan_distances
 
@@ -83,22 +82,7 @@ class KernelMap:
         return self.nystroem.transform(self._scaled(X))
 
     def _scaled(self, X: Any) -> Any:
-        X = _short_indices(X)
         return X if self.scaler is None else self.scaler(X)
-
-
-def _short_indices(X: Any) -> Any:
-    """Sparse rows with indices of 32 bits, which is all that city-block distances take.
-
-    Rows that need longer ones are too many for them in any case.
-    """
-    if not sparse.issparse(X) or X.indices.dtype == np.int32:
-        return X
-    if max(X.nnz, *X.shape) >= 2**31:
-        return X
-    X = X.tocsr()
-    indices = X.indices.astype(np.int32), X.indptr.astype(np.int32)
-    return sparse.csr_array((X.data, *indices), shape=X.shape)
 
 
 def _known(kernel: str, params: dict[str, Any]) -> dict[str, Any]:

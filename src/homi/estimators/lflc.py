@@ -103,6 +103,7 @@ class LFLC(MomentsClassifier):
     }
     reconstruction = True
 
+    _label_squares = 2
     _parameter_constraints = {
         "lam": [Interval(Real, 0, None, closed="neither")],
         "eta": [Interval(Real, 0, None, closed="left")],

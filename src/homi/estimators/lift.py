@@ -41,7 +41,7 @@ class LIFT(PrototypeClassifier):
         Without it they are penalised much less where features are many.
     n_jobs : int or None, default=None
         Threads that learn and predict; None for one, -1 for one per core.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState instance or None, default=0
         Where k-means starts, and which rows of a large cell it sees.
 
     Attributes
@@ -95,7 +95,7 @@ class LIFT(PrototypeClassifier):
         standardize=True,
         standardize_distances=True,
         n_jobs=None,
-        random_state=None,
+        random_state=0,
     ):
         self.ratio = ratio
         self.C = C

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from homi.arrays import dense
 from homi.estimators.linear_model import fit_linear, unscaled
 from homi.estimators.scaling import Scaler
 from homi.margins import LinearMargins, SideBySide, Sigmoids
@@ -108,4 +109,4 @@ def _beside(X: Any, Y: Any) -> Any:
         return sparse.hstack([X, thin], format="csr")
     if thin.nnz <= _THIN * math.prod(thin.shape):
         return SideBySide((X, thin.astype(np.float64)))
-    return np.hstack([X, Y.toarray() if sparse.issparse(Y) else Y])
+    return np.hstack([X, dense(Y)])

@@ -16,6 +16,8 @@ from scipy.linalg.lapack import dposv
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
+from homi.arrays import dense
+
 Array = NDArray[np.float64]
 
 #: Operations up to which a step with the whole Hessian is worth its cost.
@@ -82,7 +84,7 @@ def _step(ridge: _Ridge, point: _Point, signs: Array, C: float) -> _Point:
 
 def _ridge_of_rows(X: Any) -> _Ridge:
     """From ``(XXᵀ + D⁻¹)a + b1 = z`` and ``1ᵀa = 0``."""
-    K = _dense(X @ X.T)
+    K = dense(X @ X.T)
 
     def solve(D: Array, z: Array) -> _Point:
         A = K.copy()
@@ -100,7 +102,7 @@ def _ridge_of_features(X: Any) -> _Ridge:
 
     def solve(D: Array, z: Array) -> _Point:
         DX = sparse.diags_array(D) @ X if sparse.issparse(X) else D[:, None] * X
-        H = _dense(X.T @ DX)
+        H = dense(X.T @ DX)
         H[np.diag_indices_from(H)] += 1.0
         h = X.T @ D
         u, e = _solve(H, DX.T @ z, h)
@@ -115,7 +117,3 @@ def _solve(A: Array, first: Array, second: Array) -> tuple[Array, Array]:
     """Two systems with one positive definite matrix, which is overwritten."""
     _, solution, _ = dposv(A, np.column_stack([first, second]), overwrite_a=1)
     return solution[:, 0], solution[:, 1]
-
-
-def _dense(A: Any) -> Array:
-    return A.toarray() if sparse.issparse(A) else A

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
+from homi.arrays import dense
 from homi.estimators._compat import Interval, fit_context
 from homi.estimators.base import MultiLabelClassifier
 from homi.graph import without_self
@@ -99,6 +100,7 @@ class MLkNN(MultiLabelClassifier):
             )
         k = min(self.n_neighbors, n - 1)
         self._neighbours = NearestNeighbors(n_neighbors=k).fit(X)
+        self._is_sparse = sparse.issparse(X)
         self._indicator = sparse.csr_array(target.indicator)
         found = self._neighbours.kneighbors(X, k + 1, return_distance=False)
         counts = _count(without_self(found), self._indicator)
@@ -106,6 +108,8 @@ class MLkNN(MultiLabelClassifier):
         return self
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
+        # Trees, which dense rows are kept in, take no sparse rows.
+        X = X if self._is_sparse else dense(X)
         found = self._neighbours.kneighbors(X, return_distance=False)
         counts = _count(found, self._indicator)
         return self.posterior_[np.arange(counts.shape[1]), counts] - 0.5

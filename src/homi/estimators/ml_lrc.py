@@ -96,6 +96,7 @@ class MLLRC(MomentsClassifier):
     }
     reconstruction = True
 
+    _label_squares = 2
     _parameter_constraints = {
         "alpha": [Interval(Real, 0, None, closed="left")],
         "beta": [Interval(Real, 0, None, closed="left")],

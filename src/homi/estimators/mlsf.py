@@ -65,7 +65,7 @@ class MLSF(LabelwiseClassifier):
         Whether to give every feature mean 0 and variance 1 first.
     n_jobs : int, default=None
         Threads, each for other labels; None is one, -1 as many as processors.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState instance or None, default=0
         Seed of the clusters, the orders of the chains and the inner folds.
 
     Attributes
@@ -98,6 +98,7 @@ class MLSF(LabelwiseClassifier):
     (2, 4)
     """
 
+    _label_squares = 2
     _parameter_constraints = {
         "alpha": [Interval(Real, 0, 1, closed="both")],
         "epsilon": [Interval(Real, 0, None, closed="left")],
@@ -123,7 +124,7 @@ class MLSF(LabelwiseClassifier):
         tol=1e-3,
         standardize=True,
         n_jobs=None,
-        random_state=None,
+        random_state=0,
     ):
         self.alpha = alpha
         self.epsilon = epsilon

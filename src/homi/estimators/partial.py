@@ -7,11 +7,11 @@ from typing import Any
 
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_consistent_length, validate_data
+from sklearn.utils.validation import check_consistent_length
 
 from homi.estimators._compat import fit_context
-from homi.estimators.base import ROWS
 from homi.estimators.batches import all_or_nothing, batch_target, check_same, naming
+from homi.estimators.checked_rows import check_rows
 from homi.estimators.graphs import Sums
 from homi.estimators.targets import Encoding
 from homi.graph import AnchorPlan, plan_anchors, tied_moments
@@ -136,7 +136,7 @@ class PartialFit:
     def _check_rows(self, X: Any, batch: int, seen: int) -> Any:
         """Rows of a batch that is not the first, alone."""
         with naming(batch, seen, X, None):
-            return validate_data(self, X, reset=False, **ROWS)
+            return check_rows(self, X, reset=False)
 
     def _check_batch(self, X: Any, y: Any, classes: Any, first: bool) -> Any:
         if y is None:
@@ -149,7 +149,7 @@ class PartialFit:
                 f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 "
                 "is required: leave empty batches out."
             )
-        X = validate_data(self, X, reset=first, **ROWS)
+        X = check_rows(self, X, reset=first)
         target = batch_target(y, self._known_classes(classes, first))
         check_consistent_length(X, target.indicator)
         if first:

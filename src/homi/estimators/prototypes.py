@@ -16,6 +16,8 @@ from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
+from homi.arrays import dense
+
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
@@ -77,7 +79,7 @@ def _cluster(X: Any, rows: Rows, k: int, rng: Any) -> list[Rows]:
 def means(X: Any, members: sparse.csr_array) -> Array:
     """The mean of the rows of X that each row of ``members`` marks."""
     sums = members.astype(np.float64) @ X
-    sums = sums.toarray() if sparse.issparse(sums) else sums
+    sums = dense(sums)
     return sums / np.diff(members.indptr)[:, None]
 
 

@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
+from homi.arrays import dense
 from homi.estimators._compat import Interval, fit_context
 from homi.estimators.base import MultiLabelClassifier
 from homi.estimators.labelsets import overlapping, partition
@@ -61,7 +62,7 @@ class RAKEL(MultiLabelClassifier):
     standardize : bool, default=True
         Whether to give every feature mean 0 and variance 1 first. Sparse rows are
         divided by the deviations and keep their means.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState instance or None, default=0
         Seed of the sets, and of classifiers that need one.
 
     Attributes
@@ -120,7 +121,7 @@ class RAKEL(MultiLabelClassifier):
         overlap=True,
         n_jobs=None,
         standardize=True,
-        random_state=None,
+        random_state=0,
     ):
         self.estimator = estimator
         self.labelset_size = labelset_size
@@ -208,7 +209,7 @@ class RAKEL(MultiLabelClassifier):
 def _columns(Y: Any, labels: NDArray[Any]) -> NDArray[np.int8]:
     """Some labels of every row, dense."""
     some = Y[:, labels]
-    return (some.toarray() if sparse.issparse(some) else some).astype(np.int8)
+    return dense(some).astype(np.int8)
 
 
 def _fit_combinations(base: Any, X: Any, Y: NDArray[np.int8]) -> tuple[Any, Any]:

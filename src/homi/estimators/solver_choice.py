@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from homi import memory
 from homi.estimators.graphs import resolve
 from homi.estimators.view import is_compacted
 from homi.graph import neighbour_laplacian
@@ -17,7 +19,7 @@ from homi.matrix_free import (
     Basis,
     Given,
     compacted,
-    memory,
+    cost,
     saves_products,
 )
 from homi.moments import column_units
@@ -57,10 +59,15 @@ def chosen_solver(model: Any, X: Any, Y: Any, *, weighted: bool) -> str:
         or unfit
         or (model.solver == "auto" and is_for_direct(n, m, n_labels, nnz))
     ):
+        size = n + 1 if compacts(model, n, m) else m
         if model.kernel is None:
-            check_direct(n + 1 if compacts(model, n, m) else m)
+            check_direct(size)
+        least = partial(cost.bytes_least_direct, 0 if model.kernel else size)
+        memory.check_labels(least, n_labels, "HOMI")
         return "direct"
-    memory.check(memory.bytes_iterative(n, m, n_labels, nnz), "the iterative solver")
+    memory.check_labels(
+        lambda count: cost.bytes_iterative(n, m, count, nnz), n_labels, "HOMI"
+    )
     return "iterative"
 
 
@@ -68,7 +75,7 @@ def is_for_direct(n: int, m: int, n_labels: int, nnz: int) -> bool:
     """Whether arrays of m × m and l × l fit, and cost less than the products."""
     if is_compacted(n, m) and saves_products(n, m, nnz):
         return False
-    if n_labels > EXACT_LABELS or memory.bytes_direct(m, n_labels) > DIRECT_BYTES:
+    if n_labels > EXACT_LABELS or cost.bytes_direct(m, n_labels) > DIRECT_BYTES:
         return False
     return m <= FEW_FEATURES or m**3 + n_labels**3 <= PRODUCTS * nnz * n_labels
 

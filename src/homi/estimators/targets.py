@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
+
+from homi.arrays import as_numbers, canonical
 
 #: Who takes unknown labels.
 _HINT = ', or take HOMI(missing_labels="ignore"), which fills columns of 0 and 1'
@@ -62,7 +63,7 @@ def check_target(Y: Any, *, unknown: bool = False, compact: bool = True) -> Targ
         they stay as they came.
     """
     columns = getattr(Y, "columns", None)
-    values = sparse.csr_array(Y) if sparse.issparse(Y) else np.asarray(Y)
+    values = _values(Y)
     known = None
     if unknown and values.ndim == 2:
         values, known = _without_unknown(values)
@@ -86,6 +87,13 @@ def check_target(Y: Any, *, unknown: bool = False, compact: bool = True) -> Targ
     return Target(indicator, names, classes, encoding, known)
 
 
+def _values(Y: Any) -> Any:
+    """Labels as an array, or as a CSR array in canonical form."""
+    if sparse.issparse(Y):
+        return sparse.csr_array(canonical(Y))
+    return as_numbers(np.asarray(Y))
+
+
 def _without_unknown(values: Any) -> tuple[Any, NDArray[np.bool_] | None]:
     """Labels with 0 for the unknown ones, and which are known; None if all are."""
     if sparse.issparse(values):
@@ -95,7 +103,7 @@ def _without_unknown(values: Any) -> tuple[Any, NDArray[np.bool_] | None]:
     if values.dtype.kind not in "Of":
         return values, None
     missing = _is_missing(values)
-    values = _as_numbers(np.where(missing, 0, values))
+    values = as_numbers(np.where(missing, 0, values))
     return values, ~missing if missing.any() else None
 
 
@@ -114,14 +122,6 @@ def _is_nothing(value: Any) -> bool:
         return bool(value != value)
     except TypeError:  # of pandas' NA nobody can tell whether it differs from itself
         return True
-
-
-def _as_numbers(values: NDArray[Any]) -> NDArray[Any]:
-    """0, 1, False and True as numbers; other things as they are, to be refused."""
-    plain = values.dtype.kind == "f" or all(
-        isinstance(value, (Real, np.bool_)) for value in values.ravel()
-    )
-    return values.astype(np.float64) if plain else values
 
 
 def _is_column_of_classes(values: Any) -> bool:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from homi.arrays import dense
 from homi.estimators.targets import Target
 from homi.estimators.view import View
 from homi.linalg import Array
@@ -18,7 +18,7 @@ def filled_in(view: View, X: Any, target: Target, weights: Array | None) -> Arra
     """All labels of all rows, from a view of those that count."""
     assert target.known is not None
     Y, known = target.indicator, target.known
-    Y = Y.toarray() if sparse.issparse(Y) else Y
+    Y = dense(Y)
     counts = np.ones(len(Y)) if weights is None else weights
     _check_known_somewhere(known[counts > 0], target.names)
     used = np.flatnonzero(counts)

@@ -96,6 +96,7 @@ class WRAP(MomentsClassifier):
     }
     reconstruction = True
 
+    _label_squares = 2
     _parameter_constraints = {
         "lam1": [Interval(Real, 0, None, closed="left")],
         "lam2": [Interval(Real, 0, None, closed="left")],

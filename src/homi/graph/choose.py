@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from scipy import sparse
+
+from homi import memory
 
 #: All pairs of rows are compared up to the first number of rows, and up to the second
 #: if that takes no more products than the third: about a minute on one core.
@@ -13,6 +14,9 @@ _ALWAYS, _MOST, _PRODUCTS = 50_000, 100_000, 1.5e12
 
 #: Rows and share of the free memory that lists of rows may take.
 _MOST_LISTED, _SHARE = 10_000_000, 0.5
+
+#: Free memory where the system does not tell.
+_UNKNOWN = 4.0 * 2**30
 
 
 def choose_graph(X: Any, free: float | None = None) -> tuple[str, str]:
@@ -30,7 +34,8 @@ def choose_graph(X: Any, free: float | None = None) -> tuple[str, str]:
     if n <= _ALWAYS or (n <= _MOST and products <= _PRODUCTS):
         return "exact", f"all pairs of {n:,} rows can be compared"
     needed = 4.0 * n * m
-    free = free_memory() if free is None else free
+    if free is None:
+        free = memory.available() or _UNKNOWN
     if n <= _MOST_LISTED and needed <= _SHARE * free:
         return "approximate", f"{n:,} rows are too many to compare all pairs"
     return "anchors", (
@@ -39,11 +44,3 @@ def choose_graph(X: Any, free: float | None = None) -> tuple[str, str]:
         if n <= _MOST_LISTED
         else f"{n:,} rows are too many to compare with each other"
     )
-
-
-def free_memory() -> float:
-    """Bytes that are free; without an answer of the system, 4 GiB."""
-    try:
-        return float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (AttributeError, ValueError, OSError):
-        return 4.0 * 2**30

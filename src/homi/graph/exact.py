@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from homi.arrays import dense
 from homi.linalg import Array
 
 #: Rows of a block. A block of products stays in the cache with this size.
@@ -114,7 +115,7 @@ def _unit_rows(X: Array) -> None:
 
 def unit_rows(X: Any, mean: Array, scale: Array) -> Array:
     """Rows ``(X - mean) / scale``, dense, at mean 0 and length 1 each, or 0."""
-    X = X.toarray() if sparse.issparse(X) else X
+    X = dense(X)
     out = np.empty(X.shape)
     for rows in _blocks(len(X), max(1, _BLOCK_ENTRIES // max(1, X.shape[1]))):
         block = np.subtract(X[rows], mean, out=out[rows])

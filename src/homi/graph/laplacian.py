@@ -86,12 +86,4 @@ def possible_neighbors(n: int, m: int, n_neighbors: int) -> int:
             stacklevel=3,
         )
         return 0
-    if n_neighbors >= n:
-        warnings.warn(
-            f"n_neighbors={n_neighbors} with {n} rows: "
-            f"each row is tied to all {n - 1} others.",
-            UserWarning,
-            stacklevel=3,
-        )
-        return n - 1
-    return n_neighbors
+    return min(n_neighbors, n - 1)

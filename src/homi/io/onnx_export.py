@@ -129,6 +129,8 @@ def _built(graph: Any, model: Any, dtype: type) -> tuple[Any, list[str]]:
             probabilities = parts.calibrated(graph, raw, model._maps)
         elif model.estimator_._target.kind == "multilabel-indicator":
             probabilities = probable(graph, raw)
+        if probabilities is not None and model._is_agreeing:
+            probabilities = parts.agreeing(graph, probabilities, scores)
     else:
         probabilities = probable(graph, raw)
     labels = graph.cast(graph.op("Greater", scores, graph.number(0.0)), np.int64)

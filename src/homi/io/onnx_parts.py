@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from homi.estimators.base import TAIL
+from homi.estimators.base import NEAR_HALF, TAIL
 from homi.estimators.kernel_map import KernelMap
 from homi.io.errors import ModelFileError
 from homi.io.onnx_graph import Graph
@@ -204,6 +204,16 @@ def log_odds(graph: Graph, S: str, slope: Any, offset: Any) -> str:
 def probable(graph: Graph, S: str) -> str:
     """The probabilities of log-odds, strictly inside (0, 1)."""
     return _strictly_inside(graph, graph.op("Sigmoid", S))
+
+
+def agreeing(graph: Graph, P: str, scores: str) -> str:
+    """Probabilities above one half just where the score exceeds 0."""
+    near = graph.op("Mul", P, graph.number(NEAR_HALF))
+    above = graph.op("Add", near, graph.number(0.5 + 0.5 * NEAR_HALF))
+    below = graph.op("Add", near, graph.number(0.5 - 1.5 * NEAR_HALF))
+    up, down = graph.op("Max", P, above), graph.op("Min", P, below)
+    predicted = graph.op("Greater", scores, graph.number(0.0))
+    return graph.op("Where", predicted, up, down)
 
 
 def _strictly_inside(graph: Graph, P: str) -> str:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
+from homi.arrays import dense
 from homi.margins.descent import Task, minimise
 from homi.margins.losses import LOSSES, Array, Loss, LossName
 from homi.margins.metric import Mask, Shape, shape_of
@@ -166,7 +167,7 @@ class _Problem:
     ) -> tuple[Task, Array]:
         """The labels' problems, and their parameters where all w are 0."""
         y = self.Y[:, labels]
-        y = y.toarray() if sparse.issparse(y) else y
+        y = dense(y)
         share = self.rows.count(y) / self.rows.n
         metric = self.shape.metric(self.C * self.loss.curvature(share), allowed)
         signs = np.where(y > 0, 1.0, -1.0)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
 
+from homi.arrays import dense
 from homi.margins.losses import Array
 
 #: Numbers in a block of scores: 4 MB, of which a few fit in the cache.
@@ -71,7 +72,7 @@ def fit_sigmoids(scores: Array, Y: Any) -> Sigmoids:
 
 def _fit_block(scores: Array, Y: Any) -> Sigmoids:
     """Sigmoids in scores of mean 0 and variance 1, then in the scores as given."""
-    y = (Y.toarray() if sparse.issparse(Y) else Y) > 0
+    y = dense(Y) > 0
     positives = np.count_nonzero(y, axis=0)
     negatives = len(y) - positives
     targets = np.where(y, (positives + 1) / (positives + 2), 1 / (negatives + 2))

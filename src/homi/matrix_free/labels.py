@@ -17,9 +17,9 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import scipy.linalg
-from scipy import sparse
 from scipy.linalg.lapack import dpotrf, dpotri
 
+from homi.arrays import dense
 from homi.linalg import Array, inner, solve_psd
 
 
@@ -46,7 +46,7 @@ class LabelGram:
 
     def dense(self) -> Array:
         YtY = self.Y.T @ self.Y
-        YtY = YtY.toarray() if sparse.issparse(YtY) else YtY
+        YtY = dense(YtY)
         return YtY - self._off * np.outer(self.mean, self.mean)
 
     def diagonal(self) -> Array:

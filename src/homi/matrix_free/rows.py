@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from homi.arrays import dense
 from homi.linalg import Array
 
 #: Bytes of a block of columns. Products with sparse rows jump about in it, so that it
@@ -113,7 +114,7 @@ class Rows:
         for i in range(0, n, _GRAM_ROWS):
             part = slice(i, min(i + _GRAM_ROWS, n))
             products = self.X @ self.X[part].T
-            K[:-1, part] = products.toarray() if sparse.issparse(products) else products
+            K[:-1, part] = dense(products)
         if self.shift is not None:
             along = self.X @ self.shift
             K[:-1, :-1] -= along[:, None]

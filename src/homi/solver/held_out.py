@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-from scipy import sparse
 
+from homi.arrays import dense
 from homi.linalg import Array
 from homi.solver.label_weights import features_of, graph_of, shares
 from homi.solver.nouns import Problem
@@ -95,7 +95,7 @@ def _of_weighted_labels(
         leverage = (P * P) @ D
         if weights is not None:
             leverage *= weights[rows, None]
-        y = Y[rows].toarray() if sparse.issparse(Y) else Y[rows]
+        y = dense(Y[rows])
         average = problem.moments.y_mean
         scores[rows] = without_own(P @ coefficients, leverage, y, average)
     return scores

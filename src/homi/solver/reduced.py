@@ -103,6 +103,8 @@ class ReducedProblem:
 
     def _small_B(self, N: Array) -> Array:
         S = N.T @ N
+        if not S.size:  # no label varies, and LAPACK takes no empty matrix
+            return S
         S.flat[:: len(S) + 1] += self._rho
         triangle, _ = dpotrf(S, lower=1, overwrite_a=1, clean=1)
         inverse, _ = dpotri(triangle, lower=1, overwrite_c=1)
@@ -127,6 +129,8 @@ class ReducedProblem:
 
     def _factors(self, N: Array) -> tuple[Array, Array]:
         half = N * self._root_rho
+        if not half.size:  # no feature varies, or no label
+            return half, N
         K = half @ half.T
         K.flat[:: len(K) + 1] += 1.0
         triangle, _ = dpotrf(K, lower=1, overwrite_a=1, clean=0)

@@ -6,7 +6,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+
+from homi.arrays import dense
 
 Array = NDArray[np.float64]
 Binning: TypeAlias = Literal["uniform", "quantile"]
@@ -112,7 +113,7 @@ def _bins(p: Array, n_bins: int, strategy: Binning) -> NDArray[np.intp]:
 
 
 def _check(Y: Any, P: Any) -> tuple[Array, Array]:
-    y = np.ravel(Y.toarray() if sparse.issparse(Y) else np.asarray(Y)).astype(float)
+    y = np.ravel(np.asarray(dense(Y))).astype(float)
     p = np.ravel(np.asarray(P)).astype(float)
     if np.shape(Y) != np.shape(P) or not p.size:
         raise ValueError(

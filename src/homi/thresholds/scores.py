@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import Pipeline
 
+from homi.arrays import dense
 from homi.thresholds.objectives import Array, Labels
 
 
@@ -88,13 +88,13 @@ def label_predictions(estimator: Any, X: Any, n_labels: int) -> Array:
 
 
 def _checked(values: Any, n_labels: int, estimator: Any, method: str) -> Array:
-    dense = values.toarray() if sparse.issparse(values) else np.asarray(values)
-    found: Array = dense.reshape(len(dense), -1).astype(np.float64)
+    given = np.asarray(dense(values))
+    found: Array = given.reshape(len(given), -1).astype(np.float64)
     name = type(estimator).__name__
     if found.shape[1] != n_labels:
         raise ValueError(
-            f"{method} of {name} gave shape {dense.shape} for {n_labels} labels, "
-            f"expected ({len(dense)}, {n_labels}); wrap a multi-label classifier."
+            f"{method} of {name} gave shape {given.shape} for {n_labels} labels, "
+            f"expected ({len(given)}, {n_labels}); wrap a multi-label classifier."
         )
     if not np.isfinite(found).all():
         raise ValueError(

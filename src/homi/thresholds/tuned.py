@@ -13,8 +13,9 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from homi.arrays import canonical, dense
 from homi.estimators._compat import Interval, StrOptions, fit_context
-from homi.estimators.base import MultiLabelClassifier, strictly_inside
+from homi.estimators.base import MultiLabelClassifier, agreeing, strictly_inside
 from homi.estimators.targets import check_target
 from homi.thresholds.calibrate import fit_maps, held_out_maps
 from homi.thresholds.objectives import OBJECTIVES, Array, Labels
@@ -86,8 +87,9 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):
         and 30 for the more flexible isotonic maps.
     n_jobs : int or None, default=None
         Folds fitted at a time; None is one, -1 as many as processors.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the folds. The classifier keeps its own.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the folds; None for other ones at each fit. The classifier keeps its
+        own.
 
     Attributes
     ----------
@@ -188,7 +190,7 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):
         calibration="sigmoid",
         shrinkage=None,
         n_jobs=None,
-        random_state=None,
+        random_state=0,
     ):
         self.estimator = estimator
         self.objective = objective
@@ -216,6 +218,7 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):
         self : object
             The fitted classifier.
         """
+        X = _canonical(X)
         Y = self._check_labels(X, y)
         rng = check_random_state(self.random_state)
         inner = _folds(5, len(Y), rng)
@@ -248,7 +251,7 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):
         self.classes_, self.label_names_ = target.classes, target.names
         self._target = target.encoding
         Y = target.indicator
-        return (Y.toarray() if sparse.issparse(Y) else Y) > 0
+        return dense(Y) > 0
 
     def _tune(self, S: Array, Y: Labels, own: Labels, folds: KFold) -> None:
         """Choose the rule, and measure it: by its own scores, then fold by fold."""
@@ -303,6 +306,13 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):
         self.calibration_error_ = {"before": before, "after": after}
 
     @property
+    def _is_agreeing(self) -> bool:
+        """Return True where a probability above one half is a predicted label."""
+        thresholds = isinstance(self._rule.rule, Thresholds)
+        calibrated = self.calibration is not None
+        return calibrated and self.objective == "hamming" and thresholds
+
+    @property
     def n_features_in_(self):
         """Number of features that the fitted classifier saw."""
         return self.estimator_.n_features_in_
@@ -314,7 +324,7 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):
 
     def _raw_scores(self, X: Any) -> Array:
         check_is_fitted(self, "estimator_")
-        return label_scores(self.estimator_, X, len(self.label_names_))
+        return label_scores(self.estimator_, _canonical(X), len(self.label_names_))
 
     def _checked_scores(self, X: Any) -> Array:
         return self._scores(X)
@@ -343,8 +353,11 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):
     def predict_proba(self, X):
         """Probability of each label, calibrated on held-out scores.
 
-        Strictly between 0 and 1. With ``calibration=None`` they are those of the
-        wrapped classifier, which must have them then.
+        Strictly between 0 and 1. For ``objective="hamming"`` and a strategy of
+        thresholds, they are above one half just where the label is predicted: between
+        the threshold and the score of probability one half, they are next to it. Other
+        objectives predict labels of lower probability. With ``calibration=None`` they
+        are those of the wrapped classifier, which must have them then.
 
         Parameters
         ----------
@@ -358,9 +371,12 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):
         """
         check_is_fitted(self, "estimator_")
         if self.calibration is None:
-            P = label_probabilities(self.estimator_, X, len(self.label_names_))
+            q = len(self.label_names_)
+            P = label_probabilities(self.estimator_, _canonical(X), q)
         else:
             P = self._maps(self._raw_scores(X))
+        if self._is_agreeing:
+            P = agreeing(P, self._scores(X) > 0)
         P = strictly_inside(P)
         return np.hstack([1.0 - P, P]) if self._target.kind == "binary" else P
 
@@ -370,6 +386,11 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):
         tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
         tags.input_tags.allow_nan = get_tags(self.estimator).input_tags.allow_nan
         return tags
+
+
+def _canonical(X: Any) -> Any:
+    """Return rows that no classifier has to mend in the caller's buffers."""
+    return canonical(X) if sparse.issparse(X) else X
 
 
 def _folds(cv: Any, n_samples: int, rng: np.random.RandomState) -> Any:

@@ -1,0 +1,52 @@
+"""Arrays in the forms that users have -> the few forms that the library works on."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+
+def dense(A: Any) -> NDArray[Any]:
+    """Return a sparse A as an array, anything else as it is."""
+    return A.toarray() if sparse.issparse(A) else A
+
+
+def canonical(A: Any) -> Any:
+    """Return a sparse A in canonical form: CSR, or CSC if it is one.
+
+    Indices are valid, sorted, unique and as short as possible; no zero is stored. The
+    result may share buffers with A, but A is never changed.
+    """
+    A = A if A.format in ("csr", "csc") else A.tocsr()
+    kind = sparse.csr_array if A.format == "csr" else sparse.csc_array
+    # Another object on the same buffers: flags that A has cached may be wrong.
+    fits = max(A.nnz, *A.shape) < 2**31
+    index = np.int32 if fits else np.int64
+    indices, indptr = (np.asarray(a, index) for a in (A.indices, A.indptr))
+    view = kind((A.data, indices, indptr), shape=A.shape)
+    view.check_format(full_check=True)
+    if not view.has_canonical_format:
+        view = view.copy()
+        view.sum_duplicates()
+    if not view.data.all():
+        view = view.copy()
+        view.eliminate_zeros()
+    return view
+
+
+def as_numbers(values: NDArray[Any]) -> NDArray[Any]:
+    """Return an object array of numbers and booleans as a plain one.
+
+    Nullable, categorical and Arrow columns of data frames give such arrays. What holds
+    anything else, a missing value included, is returned as it is.
+    """
+    if values.dtype != object:
+        return values
+    if not all(isinstance(value, (Real, np.bool_)) for value in values.flat):
+        return values
+    plain = np.array(values.tolist())
+    return plain if plain.dtype.kind in "buif" else values
