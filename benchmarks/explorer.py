@@ -24,9 +24,9 @@ from typing import Any
 from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
 
 from homi import HOMI
+from homi.atomic_write import whole_file
 from homi.datasets import load
 from homi.explorer import explain
-from homi.whole_file import whole_file
 
 #: Hyper-parameters of each model; λ = 300 is that of docs/explorer.md.
 MODELS: dict[str, dict[str, float]] = {

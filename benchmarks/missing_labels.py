@@ -24,8 +24,8 @@ from sklearn.model_selection import KFold
 
 from homi import HOMI
 from homi.datasets import load
-from homi.estimators.view import View, relabelled
 from homi.metrics import PAPER_METRICS, evaluate
+from homi.model.features import View, relabelled
 from homi.solver import Problem, solve
 
 HEAD = """# Hidden labels: what is recovered

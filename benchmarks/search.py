@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 from homi import HOMI, HOMICV
 from homi.datasets import load
 from homi.datasets.load import at_hand
-from homi.estimators.goals import average_precision
+from homi.model.scoring import average_precision
 
 DATASETS = ("yeast", "enron", "corel5k")
 LAMS = np.logspace(-3, 4, 20)

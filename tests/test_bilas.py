@@ -9,9 +9,9 @@ from sklearn.model_selection import KFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from conftest import random_rows
-from homi.estimators.bilas import BILAS, cell_sizes, choose_pairs, correlation
-from homi.estimators.lift import LIFT
-from homi.estimators.prototypes import cells
+from homi.methods.bilas import BILAS, cell_sizes, choose_pairs, correlation
+from homi.methods.lift import LIFT
+from homi.methods.prototypes import cells
 from homi.metrics import evaluate, macro_auc
 from test_lift import literal_probabilities, solve_exactly, task_seeds
 

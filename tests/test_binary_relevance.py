@@ -16,8 +16,8 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from conftest import random_rows
-from homi.estimators.binary_relevance import BinaryRelevance
-from homi.margins import fit_margins
+from homi.linear import fit_margins
+from homi.methods.binary_relevance import BinaryRelevance
 from homi.metrics import PAPER_METRICS, evaluate, macro_auc
 
 
@@ -149,7 +149,7 @@ def test_classes_compete_by_their_probabilities():
 def test_labels_that_did_not_converge_are_reported(rows, monkeypatch):
     X, Y, _ = rows
     hasty = partial(fit_margins, max_iter=1)
-    monkeypatch.setattr("homi.estimators.linear_model.fit_margins", hasty)
+    monkeypatch.setattr("homi.methods.linear_model.fit_margins", hasty)
     with pytest.warns(ConvergenceWarning, match="4 of 4 labels did not converge"):
         BinaryRelevance(loss="log").fit(X, Y)
 

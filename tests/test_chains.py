@@ -13,10 +13,10 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from conftest import five_folds, random_rows
-from homi.estimators.binary_relevance import BinaryRelevance
-from homi.estimators.classifier_chain import ClassifierChain
-from homi.estimators.ensemble_of_chains import EnsembleOfChains, pcut
-from homi.estimators.linear_chain import fit_chain
+from homi.methods.binary_relevance import BinaryRelevance
+from homi.methods.classifier_chain import ClassifierChain
+from homi.methods.ensemble_of_chains import EnsembleOfChains, pcut
+from homi.methods.linear_chain import fit_chain
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -180,7 +180,7 @@ def test_rows_of_a_chain(rows, sample, size, distinct, monkeypatch):
         seen.append(draws)
         return fit_chain(X, Y, order, rng=rng, draws=draws, **options)
 
-    monkeypatch.setattr("homi.estimators.ensemble_of_chains.fit_one", spy)
+    monkeypatch.setattr("homi.methods.ensemble_of_chains.fit_one", spy)
     model = EnsembleOfChains(n_chains=3, sample=sample, random_state=0)
     model.set_params(standardize=False).fit(X, Y)
     assert len(seen) == 3
@@ -194,7 +194,7 @@ def test_rows_of_a_chain(rows, sample, size, distinct, monkeypatch):
 @pytest.mark.parametrize("loss", ["log", "squared_hinge"])
 def test_rows_drawn_twice_are_as_good_as_repeated(rows, loss, kind, thin, monkeypatch):
     X, Y, test = rows
-    monkeypatch.setattr("homi.estimators.linear_chain._THIN", thin)
+    monkeypatch.setattr("homi.methods.linear_chain._THIN", thin)
     draws = np.random.RandomState(1).randint(len(X), size=len(X))
     options = {"order": np.arange(5)[::-1], "C": 1.0, "loss": loss, "tol": 1e-4}
     expected = fit_chain(

@@ -8,8 +8,6 @@ from scipy import sparse
 
 from conftest import Watch, random_rows
 from homi import HOMI, HOMICV, memory
-from homi.estimators.solver_choice import compacts, is_for_direct
-from homi.estimators.view import is_compacted
 from homi.graph import neighbour_laplacian
 from homi.matrix_free import (
     Given,
@@ -19,6 +17,8 @@ from homi.matrix_free import (
     saves_products,
     solve_rows,
 )
+from homi.model.features import is_compacted
+from homi.model.route import compacts, is_for_direct
 from homi.moments import column_units
 from homi.solver import total
 
@@ -197,7 +197,7 @@ def test_the_models_of_single_sweeps_have_the_features_as_given(kind):
 
 def plainly(monkeypatch):
     """From here on rows are seen in their features."""
-    monkeypatch.setattr("homi.estimators.view.MANY_FEATURES", 10**9)
+    monkeypatch.setattr("homi.model.features.MANY_FEATURES", 10**9)
 
 
 VARIANTS = {
@@ -260,7 +260,7 @@ def test_labels_that_are_not_known_are_filled_in_alike(kind, standardize, monkey
 
 
 def test_homi_cv_chooses_the_same(kind, monkeypatch):
-    monkeypatch.setattr("homi.estimators.view.MANY_FEATURES", 100)
+    monkeypatch.setattr("homi.model.features.MANY_FEATURES", 100)
     X, Y = random_rows(7, n=60, m=200)
     X = kind(X)
     assert is_compacted(*X.shape)

@@ -206,7 +206,7 @@ def test_a_task_that_fails_does_not_end_the_others(
     def fails(X):
         raise FloatingPointError("all is lost")
 
-    monkeypatch.setattr("homi.estimators.ml_knn.MLkNN.ranking_scores", fails)
+    monkeypatch.setattr("homi.methods.ml_knn.MLkNN.ranking_scores", fails)
     tasks = list(experiment.tasks(["yeast"], ["ML-KNN", "HOMI"]))
     said = []
     failures = runner.run(experiment, tasks, tmp_path, failed=said.append)
@@ -220,7 +220,7 @@ def test_failures_are_shown(few_rows, file, tmp_path, monkeypatch):
     def fails(*arguments):
         raise FloatingPointError("all is lost")
 
-    monkeypatch.setattr("homi.estimators.ml_knn.MLkNN.fit", fails)
+    monkeypatch.setattr("homi.methods.ml_knn.MLkNN.fit", fails)
     command = ["bench", "run", str(file), "--results", str(tmp_path / "out")]
     shown = CliRunner().invoke(app, [*command, "--datasets", "yeast"])
     assert shown.exit_code == 1

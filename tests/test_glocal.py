@@ -11,9 +11,9 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from conftest import random_rows
-from homi.estimators import latent_labels
-from homi.estimators.glocal import GLOCAL, _clusters
-from homi.estimators.latent_labels import (
+from homi.methods import latent_labels
+from homi.methods.glocal import GLOCAL, _clusters
+from homi.methods.latent_labels import (
     CYCLE,
     WARM_UP,
     Problem,

@@ -113,8 +113,8 @@ def test_a_large_sparse_Y_given_dense_is_the_same(monkeypatch):
     X, Y = random_rows(0, n=80, q=6)
     Y[:, 1:] *= np.random.default_rng(0).random((80, 5)) < 0.05
     expected = HOMI().fit(X, Y).coef_
-    monkeypatch.setattr("homi.estimators.targets._LARGE", 1)
-    monkeypatch.setattr("homi.estimators.targets._SPARSE", 0.5)
+    monkeypatch.setattr("homi.base.targets._LARGE", 1)
+    monkeypatch.setattr("homi.base.targets._SPARSE", 0.5)
     np.testing.assert_allclose(HOMI().fit(X, Y).coef_, expected)
 
 

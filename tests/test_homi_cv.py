@@ -18,14 +18,14 @@ from sklearn.model_selection import KFold
 from conftest import Callback, random_rows
 from homi import HOMI, HOMICV
 from homi.datasets import load
-from homi.estimators.fold_scores import (
+from homi.metrics import hamming_loss, ranking_loss
+from homi.model.features import linear_view, tied
+from homi.model.fold_scores import (
     corrections_by_folds,
     graphs_by_folds,
 )
-from homi.estimators.goals import GOALS, goal
-from homi.estimators.graphs import neighbour_graph
-from homi.estimators.view import linear_view, tied
-from homi.metrics import hamming_loss, ranking_loss
+from homi.model.graphs import neighbour_graph
+from homi.model.scoring import GOALS, goal
 from homi.solver import (
     Params,
     Problem,

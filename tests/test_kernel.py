@@ -9,9 +9,9 @@ from sklearn.preprocessing import StandardScaler
 
 from homi import HOMI
 from homi.datasets import load
-from homi.estimators.kernel_map import KernelMap
 from homi.graph import neighbour_laplacian
 from homi.metrics import ranking_loss
+from homi.model.kernel_map import KernelMap
 
 PARAMS = {
     "rbf": {"gamma": 0.2},

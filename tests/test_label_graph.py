@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from homi.label_graph import cosine_similarity, jaccard_similarity, laplacian
+from homi.methods.label_graph import cosine_similarity, jaccard_similarity, laplacian
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ from sklearn.model_selection import KFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from conftest import random_rows
-from homi.estimators import logistic
-from homi.estimators.label_ranking import CalibratedLabelRanking
-from homi.estimators.ml_knn import MLkNN
+from homi.methods import logistic
+from homi.methods.label_ranking import CalibratedLabelRanking
+from homi.methods.ml_knn import MLkNN
 from homi.metrics import hamming_loss, ranking_loss
 
 
@@ -167,7 +167,7 @@ def test_blocks_make_no_difference(monkeypatch):
     X, Y = random_rows(0, q=5)
     model = CalibratedLabelRanking(votes="soft").fit(X, Y)
     expected = model.decision_function(X)
-    monkeypatch.setattr("homi.estimators.label_ranking._BLOCK", 35)
+    monkeypatch.setattr("homi.methods.label_ranking._BLOCK", 35)
     np.testing.assert_allclose(model.decision_function(X), expected)
 
 

@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from conftest import random_rows
-from homi.estimators.lflc import LFLC
+from homi.methods.lflc import LFLC
 from homi.metrics import PAPER_METRICS, evaluate, macro_auc
 
 EXACT = {"tol": 1e-10, "max_iter": 100_000}

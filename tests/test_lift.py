@@ -12,9 +12,9 @@ from sklearn.model_selection import KFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from conftest import random_rows
-from homi.estimators import prototype_classifier
-from homi.estimators.lift import LIFT
-from homi.margins import fit_margins
+from homi.linear import fit_margins
+from homi.methods import prototype_classifier
+from homi.methods.lift import LIFT
 from homi.metrics import evaluate
 
 

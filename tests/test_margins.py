@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from conftest import random_rows
-from homi.margins import (
+from homi.linear import (
     LinearMargins,
     SideBySide,
     Sigmoids,
@@ -127,7 +127,7 @@ def test_sparse_equals_dense(rows, loss):
 def test_both_metrics_lead_to_the_same_optimum(rows, loss, monkeypatch):
     X, Y = rows
     expected = fit_margins(X, Y, loss=loss, tol=1e-7)
-    monkeypatch.setattr("homi.margins.metric._MANY_ROWS", np.inf)
+    monkeypatch.setattr("homi.linear.metric._MANY_ROWS", np.inf)
     found = fit_margins(X, Y, loss=loss, tol=1e-7)
     assert not np.array_equal(found.coef, expected.coef)
     np.testing.assert_allclose(found.coef, expected.coef, atol=1e-5)
@@ -138,7 +138,7 @@ def test_both_metrics_lead_to_the_same_optimum(rows, loss, monkeypatch):
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 def test_a_row_of_weight_two_is_two_rows(rows, loss, many, kind, monkeypatch):
     X, Y = rows
-    monkeypatch.setattr("homi.margins.metric._MANY_ROWS", many)
+    monkeypatch.setattr("homi.linear.metric._MANY_ROWS", many)
     times = np.random.default_rng(2).integers(1, 5, size=len(X))
     repeated = np.repeat(np.arange(len(X)), times)
     expected = fit_margins(kind(X[repeated]), kind(Y[repeated]), loss=loss)
@@ -155,7 +155,7 @@ def test_a_row_of_weight_two_is_two_rows(rows, loss, many, kind, monkeypatch):
 def test_parts_side_by_side_are_one_matrix(rows, loss, weighted, monkeypatch):
     X, Y = rows
     # Where a part is sparse, steps are by the diagonal.
-    monkeypatch.setattr("homi.margins.metric._MANY_ROWS", np.inf)
+    monkeypatch.setattr("homi.linear.metric._MANY_ROWS", np.inf)
     rng = np.random.default_rng(3)
     thin = sparse.random_array((len(X), 6), density=0.2, rng=rng, format="csr")
     weight = rng.uniform(0.5, 2.0, size=len(X)) if weighted else None
@@ -173,7 +173,7 @@ def test_parts_side_by_side_are_one_matrix(rows, loss, weighted, monkeypatch):
 def test_blocks_and_threads_make_no_difference(n_jobs, monkeypatch):
     X, Y = random_rows(0, n=60, m=5, q=12)
     expected = fit_margins(X, Y)
-    monkeypatch.setattr("homi.margins.fit._BLOCK", 60 * 5)
+    monkeypatch.setattr("homi.linear.fit._BLOCK", 60 * 5)
     found = fit_margins(X, Y, n_jobs=n_jobs)
     np.testing.assert_allclose(found.coef, expected.coef, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(found.intercept, expected.intercept, rtol=1e-9)
@@ -355,7 +355,7 @@ def test_probabilities_stay_inside():
 
 def test_blocks_of_sigmoids_make_no_difference(scored, monkeypatch):
     expected = fit_sigmoids(*scored)
-    monkeypatch.setattr("homi.margins.platt._BLOCK", 300)
+    monkeypatch.setattr("homi.linear.platt._BLOCK", 300)
     found = fit_sigmoids(*scored)
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 

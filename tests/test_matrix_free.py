@@ -12,7 +12,6 @@ from scipy import sparse
 from conftest import random_rows
 from homi import HOMI, memory
 from homi.datasets.paper import printed_tables
-from homi.estimators.solver_choice import is_for_direct
 from homi.graph import neighbour_laplacian
 from homi.matrix_free import Given, cost, solve_rows
 from homi.matrix_free import solve as door
@@ -20,6 +19,7 @@ from homi.matrix_free.gradients import Systems
 from homi.matrix_free.labels import AllDirections, LabelGram, LeadingDirections
 from homi.matrix_free.problem import RowsProblem
 from homi.matrix_free.rows import Rows
+from homi.model.route import is_for_direct
 from homi.moments import Moments, column_units
 from homi.solver import Problem, objective, total
 

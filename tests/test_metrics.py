@@ -16,8 +16,8 @@ from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from homi import metrics, pairs
-from homi.metrics import METRICS, PAPER_METRICS, evaluate, scorers
+from homi import metrics
+from homi.metrics import METRICS, PAPER_METRICS, evaluate, pairs, scorers
 
 # Row 0 has a tie between a positive and a negative, row 1 no label, row 2 all.
 # Label 0 ties samples 0 (positive) and 1 (negative); each label has both classes.

@@ -10,8 +10,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from conftest import random_rows
 from homi import HOMI
-from homi.estimators.view import linear_view, relabelled
 from homi.metrics import hamming_loss, macro_auc, ranking_loss
+from homi.model.features import linear_view, relabelled
 from homi.moments import Moments
 from homi.solver import fill as filling
 
@@ -223,7 +223,7 @@ def test_the_model_is_that_of_the_filled_labels(rows, options, monkeypatch):
     X, Y = rows
     hidden, _ = hide(Y, 0.3)
     model = HOMI(missing_labels="ignore", **options).fit(X, hidden)
-    monkeypatch.setattr("homi.estimators.targets._check_indicator", np.asarray)
+    monkeypatch.setattr("homi.base.targets._check_indicator", np.asarray)
     expected = HOMI(**options).fit(X, model.filled_labels_)
     np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-6, atol=1e-8)
 

@@ -104,7 +104,7 @@ def test_fewer_rows_than_neighbours():
 def test_blocks_make_no_difference(monkeypatch):
     X, Y = random_rows(0, n=60)
     expected = MLkNN().fit(X, Y).posterior_
-    monkeypatch.setattr("homi.estimators.ml_knn._BLOCK", 9)
+    monkeypatch.setattr("homi.methods.ml_knn._BLOCK", 9)
     np.testing.assert_array_equal(MLkNN().fit(X, Y).posterior_, expected)
 
 

@@ -8,7 +8,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from conftest import five_folds, random_rows
-from homi.estimators.mlsf import MLSF, lasso_by_splitting
+from homi.methods.mlsf import MLSF, lasso_by_splitting
 
 
 def grouped_rows(n=300, seed=0):

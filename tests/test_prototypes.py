@@ -8,8 +8,8 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 
-from homi.estimators import prototypes
-from homi.estimators.prototypes import (
+from homi.methods import prototypes
+from homi.methods.prototypes import (
     cells,
     clusters_per_cell,
     distances,

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import Lasso
 
-from homi.proximal import (
+from homi.methods.proximal import (
     Quadratic,
     descend,
     nuclear_norm,

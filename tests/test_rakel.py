@@ -19,8 +19,8 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from conftest import random_rows
-from homi.estimators.ml_knn import MLkNN
-from homi.estimators.rakel import _DEFAULT, RAKEL
+from homi.methods.ml_knn import MLkNN
+from homi.methods.rakel import _DEFAULT, RAKEL
 from homi.metrics import hamming_loss
 
 

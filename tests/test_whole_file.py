@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from homi.whole_file import leftovers, remove_leftovers_below, whole_file
+from homi.atomic_write import leftovers, remove_leftovers_below, whole_file
 
 
 def test_the_target_changes_at_the_end(tmp_path):
@@ -35,7 +35,7 @@ def test_after_a_kill_the_target_is_as_it_was(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("old")
     code = (
-        "import os, pathlib, sys; from homi.whole_file import whole_file\n"
+        "import os, pathlib, sys; from homi.atomic_write import whole_file\n"
         "with whole_file(pathlib.Path(sys.argv[1])) as unfinished:\n"
         "    unfinished.write_text('half'); os.kill(os.getpid(), 9)\n"
     )

@@ -13,12 +13,12 @@ from sklearn.model_selection import KFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from conftest import random_rows
-from homi.estimators import label_embedding, wrap
-from homi.estimators.wrap import WRAP
-from homi.label_graph import cosine_similarity, laplacian
+from homi.methods import label_embedding, wrap
+from homi.methods.label_graph import cosine_similarity, laplacian
+from homi.methods.proximal import Quadratic, descend, soft_threshold
+from homi.methods.wrap import WRAP
 from homi.metrics import PAPER_METRICS, evaluate, macro_auc
 from homi.moments import Moments
-from homi.proximal import Quadratic, descend, soft_threshold
 
 
 def fit(X, Y, *args, **kwargs):

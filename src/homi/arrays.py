@@ -50,3 +50,8 @@ def as_numbers(values: NDArray[Any]) -> NDArray[Any]:
         return values
     plain = np.array(values.tolist())
     return plain if plain.dtype.kind in "buif" else values
+
+
+def columns_of(Y: Any, columns: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return some columns as a dense array."""
+    return dense(Y[:, columns])

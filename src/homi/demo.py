@@ -16,10 +16,10 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from homi.atomic_write import whole_file
 from homi.datasets import Dataset, load
 from homi.estimators import HOMI
 from homi.metrics import METRICS, PAPER_METRICS, evaluate
-from homi.whole_file import whole_file
 
 #: Called before each fit with the method, the fold and the number of all fits.
 Progress = Callable[[str, int, int], None]

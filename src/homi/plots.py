@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from homi.whole_file import whole_file
+from homi.atomic_write import whole_file
 
 
 def draw_correlation(B: NDArray[np.float64], names: list[str], path: Path) -> None:

@@ -8,11 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from homi.atomic_write import remove_leftovers_below
 from homi.benchmark.cells import Record, Task, recall, store
 from homi.benchmark.compute import asked, compute
 from homi.benchmark.engines import Engine, local
 from homi.benchmark.experiment import Experiment
-from homi.whole_file import remove_leftovers_below
 
 Done = Callable[[Task, Record], None]
 

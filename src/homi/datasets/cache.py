@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from homi.atomic_write import whole_file
 from homi.datasets.dataset import Dataset
-from homi.whole_file import whole_file
 
 #: Part of every key: raise it when what is stored changes.
 FORMAT = 1

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from homi.whole_file import whole_file
+from homi.atomic_write import whole_file
 
 #: Bytes of one line. A longer one is no table, and would be held in memory whole.
 MAX_LINE = 2**26

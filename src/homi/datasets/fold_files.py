@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from homi.atomic_write import whole_file
 from homi.datasets.folds import Indices, Splitter, n_rows
-from homi.whole_file import whole_file
 
 _FORMAT, _VERSION = "homi folds", 1
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from homi.atomic_write import whole_file
 from homi.explorer.facts import Facts, facts
 from homi.explorer.page import html
-from homi.whole_file import whole_file
 
 
 def explain(

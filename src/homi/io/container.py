@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from homi.atomic_write import whole_file
 from homi.io.errors import ModelFileError
-from homi.whole_file import whole_file
 
 Tensors = dict[str, NDArray[Any]]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from homi.estimators.targets import Encoding
+from homi.base.targets import Encoding
 from homi.io.errors import ModelFileError
 from homi.io.values import decode, encode
 

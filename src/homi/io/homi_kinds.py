@@ -6,10 +6,7 @@ from typing import Any
 
 from sklearn.kernel_approximation import Nystroem
 
-from homi.estimators.homi import HOMI
-from homi.estimators.homi_cv import HOMICV
-from homi.estimators.kernel_map import KERNELS, KernelMap
-from homi.estimators.scaling import Scaler
+from homi.base.scaling import Scaler
 from homi.io.errors import ModelFileError
 from homi.io.fitted import (
     facts_of,
@@ -24,6 +21,9 @@ from homi.io.fitted import (
 )
 from homi.io.tensors import Out, Source
 from homi.io.values import decode, encode
+from homi.model.homi import HOMI
+from homi.model.homi_cv import HOMICV
+from homi.model.kernel_map import KERNELS, KernelMap
 
 CODE = (
     "the kernel is a function, and a model file holds no code; fit with one of "

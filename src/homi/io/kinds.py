@@ -9,8 +9,6 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from homi.estimators.homi import HOMI
-from homi.estimators.homi_cv import HOMICV
 from homi.io.errors import ModelFileError
 from homi.io.fitted import facts_of, params_of, rebuilt, set_facts
 from homi.io.homi_kinds import CODE, dump_homi, dump_homi_cv, load_homi, load_homi_cv
@@ -18,6 +16,8 @@ from homi.io.tensors import Out, Source
 from homi.io.text_kind import check_savable, dump_tfidf, load_tfidf
 from homi.io.tuned_kind import dump_maps, dump_rule, load_maps, load_rule
 from homi.io.values import decode, encode
+from homi.model.homi import HOMI
+from homi.model.homi_cv import HOMICV
 from homi.thresholds import TunedThresholds
 
 Node = dict[str, Any]

@@ -11,11 +11,11 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from homi.estimators.homi import HOMI
-from homi.estimators.homi_cv import HOMICV
+from homi.atomic_write import whole_file
 from homi.io.errors import ModelFileError
+from homi.model.homi import HOMI
+from homi.model.homi_cv import HOMICV
 from homi.thresholds import TunedThresholds
-from homi.whole_file import whole_file
 
 Input = Literal["double", "float"]
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from homi.estimators.base import NEAR_HALF, TAIL
-from homi.estimators.kernel_map import KernelMap
+from homi.base.classifier import NEAR_HALF, TAIL
 from homi.io.errors import ModelFileError
 from homi.io.onnx_graph import Graph
-from homi.margins import Sigmoids
+from homi.linear import Sigmoids
+from homi.model.kernel_map import KernelMap
 from homi.thresholds.calibrate import CalibrationMaps
 from homi.thresholds.rules import Cardinality, Rule, SeenLabels, Thresholds, TopLabels
 

@@ -14,7 +14,7 @@ from homi.io.errors import ModelFileError
 from homi.io.fitted import number
 from homi.io.tensors import Out, Source
 from homi.io.values import decode, encode
-from homi.margins import Sigmoids
+from homi.linear import Sigmoids
 from homi.thresholds.calibrate import CalibrationMaps, Isotonics
 from homi.thresholds.rules import (
     Cardinality,

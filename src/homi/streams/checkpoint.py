@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from homi.atomic_write import leftovers, whole_file
 from homi.graph import AnchorPlan, TiedMoments
 from homi.graph.anchors import Ties
 from homi.graph.reservoir import Reservoir
 from homi.moments import Moments
-from homi.whole_file import leftovers, whole_file
 
 #: What a checkpoint must be made by: written into each, and compared.
 _FORMAT = 1

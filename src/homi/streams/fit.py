@@ -12,9 +12,9 @@ import numpy as np
 from sklearn.base import clone
 
 from homi.estimators import HOMI
-from homi.estimators.graphs import Sums
 from homi.graph import plan_anchors
 from homi.graph.reservoir import Reservoir
+from homi.model.graphs import Sums
 from homi.streams.checkpoint import State, clean, digest, load, save
 from homi.streams.sources import Batch, Source, open_source
 

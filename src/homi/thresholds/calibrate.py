@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.isotonic import IsotonicRegression
 from sklearn.model_selection import KFold
 
-from homi.estimators.base import strictly_inside
-from homi.margins import fit_sigmoids
+from homi.base.classifier import strictly_inside
+from homi.linear import fit_sigmoids
 from homi.thresholds.objectives import Array, Labels
 
 Method: TypeAlias = Literal["sigmoid", "isotonic"]

@@ -14,9 +14,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from homi.arrays import canonical, dense
-from homi.estimators._compat import Interval, StrOptions, fit_context
-from homi.estimators.base import MultiLabelClassifier, agreeing, strictly_inside
-from homi.estimators.targets import check_target
+from homi.base._compat import Interval, StrOptions, fit_context
+from homi.base.classifier import MultiLabelClassifier, agreeing, strictly_inside
+from homi.base.targets import check_target
 from homi.thresholds.calibrate import fit_maps, held_out_maps
 from homi.thresholds.objectives import OBJECTIVES, Array, Labels
 from homi.thresholds.reliability import expected_calibration_error

@@ -1,0 +1,1 @@
+"""What every classifier shares: the contract, input checks, targets."""

@@ -1,0 +1,17 @@
+"""Margins of linear classifiers, all labels at once, and their probabilities."""
+
+from homi.linear.fit import LinearMargins, fit_margins
+from homi.linear.held_out import held_out_margins
+from homi.linear.losses import LossName
+from homi.linear.platt import Sigmoids, fit_sigmoids
+from homi.linear.rows import SideBySide
+
+__all__ = [
+    "LinearMargins",
+    "LossName",
+    "SideBySide",
+    "Sigmoids",
+    "fit_margins",
+    "fit_sigmoids",
+    "held_out_margins",
+]

@@ -1,0 +1,150 @@
+"""Platt's sigmoids: margins to probabilities, label by label."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import expit
+
+from homi.arrays import dense
+from homi.linear.losses import Array
+
+#: Numbers in a block of scores: 4 MB, of which a few fit in the cache.
+_BLOCK = 2**19
+#: Slope, for scores of unit variance, where the best one is not negative.
+_FLAT = 1e-6
+#: Added to curvatures, which vanish where all probabilities are near 0 or 1.
+_RIDGE = 1e-12
+#: Steps, and lengths tried for each.
+_MAX_ITER, _TRIALS = 100, 30
+#: Share of the cross-entropy that Newton's last step is predicted to take off. The
+#: next one would take off about its square.
+_TOL = 1e-9
+
+
+class Sigmoids(NamedTuple):
+    """Probabilities 1 / (1 + exp(slope f + offset)) of scores f, for each label.
+
+    No slope is positive, so that a probability never falls as its score grows.
+    """
+
+    slope: Array
+    offset: Array
+
+    def __call__(self, scores: Array) -> Array:
+        """Probabilities, strictly between 0 and 1."""
+        inside = expit(-(self.slope * scores + self.offset))
+        return np.clip(inside, np.nextafter(0.0, 1.0), np.nextafter(1.0, 0.0))
+
+
+def fit_sigmoids(scores: Array, Y: Any) -> Sigmoids:
+    """Fit Platt's sigmoid to each label by maximum likelihood.
+
+    The targets are Platt's: (N₊ + 1)/(N₊ + 2) for positives and 1/(N₋ + 2) for
+    negatives, so that the slopes stay finite where the scores separate them. For a
+    label that is constant, or has constant scores, the probability is constant.
+
+    Where the likelihood asks for a slope that is not negative (scores no better than
+    chance), the slope is a millionth of one over the scores' deviation: next to
+    constant, but rows keep the order of their scores.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_samples, n_labels)
+        Scores of rows that the classifier has not seen.
+    Y : array or sparse matrix of shape (n_samples, n_labels)
+        Their labels, 0 or 1.
+
+    Returns
+    -------
+    sigmoids : Sigmoids
+    """
+    n, q = scores.shape
+    Y = sparse.csc_array(Y) if sparse.issparse(Y) else np.asarray(Y)
+    width = max(1, _BLOCK // n)
+    parts = [slice(first, first + width) for first in range(0, q, width)]
+    fitted = [_fit_block(scores[:, part], Y[:, part]) for part in parts]
+    return Sigmoids(*(np.concatenate(piece) for piece in zip(*fitted, strict=True)))
+
+
+def _fit_block(scores: Array, Y: Any) -> Sigmoids:
+    """Sigmoids in scores of mean 0 and variance 1, then in the scores as given."""
+    y = dense(Y) > 0
+    positives = np.count_nonzero(y, axis=0)
+    negatives = len(y) - positives
+    targets = np.where(y, (positives + 1) / (positives + 2), 1 / (negatives + 2))
+    mean, deviation = scores.mean(axis=0), scores.std(axis=0)
+    flat = (positives == 0) | (negatives == 0) | (deviation <= 1e-12 * np.abs(mean))
+    unit = np.where(flat, 0.0, 1.0 / np.where(flat, 1.0, deviation))
+    slope, offset = _newton((scores - mean) * unit, targets)
+    rising = slope >= 0.0
+    slope = np.where(rising, -_FLAT, slope)
+    offset = np.where(rising, _log_odds(1.0 - targets.mean(axis=0)), offset)
+    slope *= unit
+    return Sigmoids(slope, offset - slope * mean)
+
+
+def _log_odds(p: Array) -> Array:
+    return np.log(p / (1.0 - p))
+
+
+def _newton(Z: Array, targets: Array) -> tuple[Array, Array]:
+    """Slopes and offsets of least cross-entropy, from those without a slope."""
+    offset = _log_odds(1.0 - targets.mean(axis=0))
+    lines = np.vstack([np.zeros_like(offset), offset])
+    labels = np.arange(len(offset))
+    p, value = _evaluate(Z, targets, lines)
+    for _ in range(_MAX_ITER):
+        lines[:, labels], p, value, done = _step(Z, targets, lines[:, labels], p, value)
+        if done.any():
+            labels, left = labels[~done], ~done
+            Z, targets, p, value = Z[:, left], targets[:, left], p[:, left], value[left]
+        if not len(labels):
+            break
+    return lines[0], lines[1]
+
+
+def _step(
+    Z: Array, targets: Array, line: Array, p: Array, value: Array
+) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
+    """The longest of Newton's step, ½, ¼, … of it that lowers the cross-entropy.
+
+    With the probabilities and cross-entropies there, and whether the step was so short
+    that the next one would be lost in rounding.
+    """
+    error = targets - p
+    g = np.vstack([np.einsum("ij,ij->j", Z, error), error.sum(axis=0)])
+    direction = _direction(Z, p, g)
+    done = -(g * direction).sum(axis=0) <= _TOL * value
+    step = np.ones_like(value)
+    for _ in range(_TRIALS):
+        there = line + step * direction
+        p, reached = _evaluate(Z, targets, there)
+        worse = ~done & (reached > value)
+        if not worse.any():
+            break
+        step[worse] *= 0.5
+    return there, p, reached, done
+
+
+def _evaluate(Z: Array, targets: Array, line: Array) -> tuple[Array, Array]:
+    """Probabilities p = 1 / (1 + exp(u)), and -Σ t log p + (1 - t) log(1 - p)."""
+    u = line[0] * Z + line[1]
+    # One exponential, of what is never positive, serves both.
+    small = np.exp(-np.abs(u))
+    value = np.maximum(u, 0.0) - (1.0 - targets) * u + np.log(1.0 + small)
+    p = np.where(u > 0.0, small, 1.0) / (1.0 + small)
+    return p, value.sum(axis=0)
+
+
+def _direction(Z: Array, p: Array, g: Array) -> Array:
+    """-H⁻¹g for the 2 × 2 Hessian H of each label, kept away from singular."""
+    weight = p * (1.0 - p)
+    b = np.einsum("ij,ij->j", weight, Z)
+    a = np.einsum("ij,ij,ij->j", weight, Z, Z) + _RIDGE
+    c = weight.sum(axis=0) + _RIDGE
+    determinant = a * c - b * b
+    return np.vstack([b * g[1] - c * g[0], b * g[0] - a * g[1]]) / determinant

@@ -1,0 +1,1 @@
+"""The compared methods, one file each, and the parts that several share."""

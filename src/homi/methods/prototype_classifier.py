@@ -1,0 +1,208 @@
+"""Classifiers on distances to prototypes, each learnt for one or more labels."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import expit
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import check_random_state
+from sklearn.utils.parallel import Parallel, delayed
+from threadpoolctl import threadpool_limits
+
+from homi.base._compat import fit_context
+from homi.base.classifier import MultiLabelClassifier, strictly_inside
+from homi.linear import fit_margins
+from homi.methods.prototypes import cells, distances, find_members, means
+
+Array = NDArray[np.float64]
+#: Distances and labels -> coefficients and intercepts.
+Fit = Callable[[Array, Array], tuple[Array, Array]]
+
+#: Distances that are held at a time: 64 MB of them.
+_BLOCK_ENTRIES = 2**23
+#: Prototypes that rows are compared with by one product.
+_STACK = 512
+_EPS = float(np.finfo(np.float64).eps)
+
+
+class Task(NamedTuple):
+    """Labels that are learnt on the same distances, and clusters in each cell."""
+
+    labels: list[int]
+    k: int
+
+
+class Part(NamedTuple):
+    """What a task learnt: log-odds ``Σ_j coef_j ‖x - c_j‖ + intercept`` of its labels.
+
+    Prototype c_j is the mean of the rows that ``members[j]`` marks. ``coef`` has one
+    column for each label.
+    """
+
+    labels: list[int]
+    members: sparse.csr_array
+    coef: Array
+    intercept: Array
+
+
+class PrototypeClassifier(MultiLabelClassifier):
+    """A label's score is its mean probability over the tasks with it, less ½.
+
+    A subclass gives the tasks, and has the parameters ``C``, ``standardize``,
+    ``standardize_distances``, ``n_jobs`` and ``random_state``.
+    """
+
+    @abstractmethod
+    def _tasks(self, Y: sparse.csc_array) -> list[Task]:
+        """What to learn of the labels Y; no task has a label that is constant."""
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y):
+        """Learn from rows and their labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
+            Labels: 0/1 or boolean, one column each, or 1-D classes.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+        """
+        X, target = self._check_fit_input(X, y)
+        Y = sparse.csc_array(target.indicator)
+        self._scaler = StandardScaler(with_mean=False, with_std=self.standardize)
+        X = self._scaler.fit_transform(X.astype(np.float64))
+        # Distances do not see a shift, but lose digits beside a large mean.
+        self._shift = np.zeros(X.shape[1]) if sparse.issparse(X) else X.mean(axis=0)
+        self._rows = sparse.csr_array(X) if sparse.issparse(X) else X - self._shift
+        # Laplace's rule of succession, for labels that no task has.
+        self._prior = (Y.sum(axis=0) + 1.0) / (Y.shape[0] + 2.0)
+        self._parts = self._learn(Y, self._tasks(Y))
+        self.n_prototypes_ = self._sum(lambda part: len(part.coef))
+        return self
+
+    def _learn(self, Y: sparse.csc_array, tasks: list[Task]) -> list[Part]:
+        rng = check_random_state(self.random_state)
+        seeds = rng.randint(np.iinfo(np.int32).max, size=len(tasks))
+        sizes = [task.k * 2 ** len(task.labels) for task in tasks]
+        room = min(_STACK, _BLOCK_ENTRIES // max(self._rows.shape))
+        fit = partial(fit_log_odds, C=self.C, standardize=self.standardize_distances)
+        jobs = (
+            delayed(_learn_stack)(self._rows, Y, tasks[s], seeds[s], fit)
+            for s in _stacks(sizes, room)
+        )
+        with warnings.catch_warnings():
+            # Copies of a row make fewer clusters, which is as it should be.
+            warnings.filterwarnings("ignore", "Number of distinct clusters")
+            return [part for parts in _run(jobs, self.n_jobs) for part in parts]
+
+    def _scores(self, X: Any) -> Array:
+        X, shift = self._scaler.transform(X.astype(np.float64)), self._shift
+        if sparse.issparse(X):
+            X = sparse.csr_array(X)
+        else:
+            X, shift = X - shift, np.zeros_like(shift)
+        jobs = (
+            delayed(_apply_stack)(X, self._rows, shift, self._parts[s])
+            for s in _stacks([len(part.coef) for part in self._parts], _STACK)
+        )
+        total, count = np.zeros((X.shape[0], len(self._prior))), self._sum(lambda _: 1)
+        for found in _run(jobs, self.n_jobs):
+            for labels, probabilities in found:
+                total[:, labels] += probabilities
+        total /= np.maximum(count, 1)
+        return np.where(count > 0, total, self._prior) - 0.5
+
+    def _sum(self, value: Callable[[Part], int]) -> NDArray[np.intp]:
+        """For each label, the sum of a value over the parts with it."""
+        total = np.zeros(len(self._prior), dtype=np.intp)
+        for part in self._parts:
+            total[part.labels] += value(part)
+        return total
+
+    def _probabilities(self, scores: Array) -> Array:
+        return strictly_inside(scores + 0.5)
+
+
+def _stacks(sizes: list[int], room: int) -> Iterator[slice]:
+    """Slices of consecutive sizes, each with one, or as many as there is room for."""
+    start, used = 0, 0
+    for stop, size in enumerate(sizes):
+        if used and used + size > room:
+            yield slice(start, stop)
+            start, used = stop, 0
+        used += size
+    if sizes:
+        yield slice(start, len(sizes))
+
+
+def _run(jobs: Iterable[Any], n_jobs: int | None) -> Iterator[Any]:
+    """Results in order, each job by a thread that starts no others."""
+    with threadpool_limits(1):
+        yield from Parallel(n_jobs, require="sharedmem", return_as="generator")(jobs)
+
+
+def _learn_stack(
+    X: Any, Y: sparse.csc_array, tasks: list[Task], seeds: NDArray[Any], fit: Fit
+) -> list[Part]:
+    """The parts of some tasks, the distances of all by one product."""
+    # How many threads OpenMP may start is a matter of each thread.
+    with threadpool_limits(1, user_api="openmp"):
+        targets = [Y[:, task.labels].toarray() for task in tasks]
+        members = [
+            find_members(X, cells(target), task.k, seed)
+            for task, target, seed in zip(tasks, targets, seeds, strict=True)
+        ]
+        D = distances(X, means(X, sparse.vstack(members)))
+        fitted = map(fit, _split(D, members), targets)
+        return [
+            Part(task.labels, mine, *model)
+            for task, mine, model in zip(tasks, members, fitted, strict=True)
+        ]
+
+
+def _split(D: Array, members: list[sparse.csr_array]) -> list[Array]:
+    """The columns of D that belong to each."""
+    ends = np.cumsum([part.shape[0] for part in members])
+    return np.split(D, ends[:-1], axis=1)
+
+
+def fit_log_odds(
+    D: Array, Y: Array, *, C: float, standardize: bool
+) -> tuple[Array, Array]:
+    """Coefficients and intercepts of logistic models of the labels Y on distances D."""
+    mean, scale = D.mean(axis=0), np.ones(D.shape[1])
+    if standardize:
+        spread = D.std(axis=0)
+        np.copyto(scale, spread, where=spread > 10 * _EPS * mean)
+    margins = fit_margins((D - mean) / scale, Y, C=C, loss="log")
+    coef = margins.coef / scale[:, None]
+    return coef, margins.intercept - mean @ coef
+
+
+def _apply_stack(
+    X: Any, rows: Any, shift: Array, parts: list[Part]
+) -> list[tuple[list[int], Array]]:
+    """The labels of each part, and their probabilities for the rows X."""
+    members = [part.members for part in parts]
+    centres = means(rows, sparse.vstack(members)) + shift
+    found = [np.empty((X.shape[0], len(part.labels))) for part in parts]
+    step = max(1, _BLOCK_ENTRIES // len(centres))
+    for start in range(0, X.shape[0], step):
+        block = slice(start, start + step)
+        D = distances(X[block], centres)
+        for part, out, mine in zip(parts, found, _split(D, members), strict=True):
+            out[block] = expit(mine @ part.coef + part.intercept)
+    return [(part.labels, out) for part, out in zip(parts, found, strict=True)]

@@ -1,0 +1,1 @@
+"""HOMI and HOMICV: features, graph, route, search, held-out scores, calibration."""

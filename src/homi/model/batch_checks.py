@@ -1,0 +1,138 @@
+"""Checks of one batch among others; an error names the batch and its row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.preprocessing import label_binarize
+from sklearn.utils.validation import column_or_1d
+
+from homi.base.targets import Encoding, Target, check_target
+
+
+@contextmanager
+def all_or_nothing(estimator: Any) -> Iterator[None]:
+    """An error inside leaves the estimator as it was before."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
+
+
+@contextmanager
+def naming(
+    batch: int, rows_before: int, X: Any, y: Any, *, kind: str = "batch"
+) -> Iterator[None]:
+    """Errors of a batch's values begin with its number and, if one is to blame, row."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        row = _first_bad_row(X, y)
+        where = f"{kind} {batch}"
+        if row is not None:
+            where += f", row {row + 1} of it (row {rows_before + row + 1:,} of all)"
+        raise type(error)(f"{where}: {error}") from error
+
+
+def _first_bad_row(X: Any, y: Any) -> int | None:
+    """The first row with a value that is no number, or a label that is not 0 or 1."""
+    bad = [row for row in (_first_infinite(X), _first_no_label(y)) if row is not None]
+    return min(bad, default=None)
+
+
+def _first_infinite(X: Any) -> int | None:
+    try:
+        values = X if sparse.issparse(X) else np.atleast_1d(np.asarray(X, dtype=float))
+    except (TypeError, ValueError):
+        return _first_no_number(X)
+    if sparse.issparse(values):
+        values = sparse.csr_array(values)
+        bad = np.flatnonzero(~np.isfinite(values.data))
+        if not len(bad):
+            return None
+        return int(np.searchsorted(values.indptr, bad[0], side="right")) - 1
+    return _first((~np.isfinite(values)).any(axis=tuple(range(1, values.ndim))))
+
+
+def _first_no_number(X: Any) -> int | None:
+    """Of rows that are no array of numbers: of text, or of different lengths."""
+    rows = np.asarray(X, dtype=object)
+    for i, row in enumerate(rows):
+        try:
+            if np.shape(np.asarray(row, dtype=np.float64)) != np.shape(rows[0]):
+                return i
+        except (TypeError, ValueError):
+            return i
+    return None
+
+
+def _first_no_label(y: Any) -> int | None:
+    if sparse.issparse(y):
+        y = sparse.csr_array(y)
+        bad = np.flatnonzero((y.data != 0) & (y.data != 1))
+        if not len(bad):
+            return None
+        return int(np.searchsorted(y.indptr, bad[0], side="right")) - 1
+    values = np.asarray(y)
+    if values.ndim != 2 or values.dtype.kind not in "buif":
+        return None
+    return _first(((values != 0) & (values != 1)).any(axis=1))
+
+
+def _first(bad: Any) -> int | None:
+    return int(bad.argmax()) if bad.any() else None
+
+
+def batch_target(y: Any, classes: Any) -> Target:
+    """Labels of a batch; of a 1-D y, as columns for the classes of all batches."""
+    if sparse.issparse(y) or _is_indicator(y):
+        return check_target(y, compact=False)
+    if classes is None:
+        raise ValueError(
+            "a 1-D y holds the classes of this batch only; pass those of all batches "
+            "as classes= in the first call."
+        )
+    classes, values = np.unique(classes), column_or_1d(y)
+    if len(classes) < 2:
+        raise ValueError(f"classes={classes!r}: a classifier needs at least two.")
+    unknown = ~np.isin(values, classes)
+    if unknown.any():
+        row = int(unknown.argmax())
+        raise ValueError(
+            f"y is {values[row]!r} in row {row + 1}, which is none of the classes "
+            f"{classes.tolist()[:10]}."
+        )
+    kind = "binary" if len(classes) == 2 else "multiclass"
+    names = np.asarray(classes[1:] if kind == "binary" else classes, dtype=object)
+    indicator = label_binarize(values, classes=classes).astype(np.float64)
+    return Target(indicator, names, classes, Encoding(kind, np.dtype(int)))
+
+
+def _is_indicator(y: Any) -> bool:
+    shape = np.shape(y)
+    if len(shape) != 2:
+        return len(shape) > 2
+    return shape[1] != 1 or bool(np.isin(np.asarray(y), (0, 1)).all())
+
+
+def check_same(target: Target, names: Any, encoding: Encoding, named: bool) -> None:
+    """The labels of a batch are those of the batches before."""
+    if len(target.names) != len(names) or target.encoding.kind != encoding.kind:
+        raise ValueError(
+            f"Y has {len(target.names)} label(s) ({target.encoding.kind}), but the "
+            f"batches before had {len(names)} ({encoding.kind})."
+        )
+    if named and list(target.names) != list(names):
+        pairs = zip(target.names, names, strict=True)
+        j, (new, old) = next((j, p) for j, p in enumerate(pairs) if p[0] != p[1])
+        raise ValueError(
+            f"label {j + 1} is named {new!r}, but {old!r} in the batches before; give "
+            "the columns in the same order."
+        )
