@@ -8,8 +8,16 @@ from scipy import sparse
 from typer.testing import CliRunner
 
 from homi.benchmark import compute, protocols, runner
-from homi.benchmark.agreement import agreement_page, gap
-from homi.benchmark.cells import Cell, recall, seed_of, store, stored
+from homi.benchmark.cells import (
+    USUAL_AUC,
+    Cell,
+    Study,
+    recall,
+    seed_of,
+    store,
+    stored,
+)
+from homi.benchmark.comparison import gap
 from homi.benchmark.experiment_file import read_experiment
 from homi.benchmark.methods import METHODS, marked
 from homi.benchmark.printed import printed_results
@@ -17,6 +25,7 @@ from homi.benchmark.results import means_of, read_results, summarise
 from homi.cli import app
 from homi.datasets.dataset import Dataset
 from homi.metrics import PAPER_METRICS
+from homi.report.paper.given import read_given
 
 SMALL = """
 name = "small"
@@ -46,14 +55,29 @@ def file(tmp_path):
     return path
 
 
+#: What a cell needs to have.
+RECORD = {
+    "metrics": dict.fromkeys([*PAPER_METRICS, USUAL_AUC], 0.5),
+    "parameters": {},
+    "seconds": {"search": 0.0, "fit": 1, "predict": 0.5},
+    "asked": {"metrics": [*PAPER_METRICS, USUAL_AUC]},
+    "made_with": {},
+}
+CELL = Cell("clean", "yeast", "ML-KNN", 3)
+
+
 def test_a_cell_is_its_place(tmp_path):
-    cell = Cell("clean", "yeast", "ML-KNN", 3)
-    assert cell.path(tmp_path) == tmp_path / "clean" / "yeast" / "ML-KNN" / "3.json"
-    assert recall(tmp_path, cell) is None
-    store(tmp_path, cell, {"metrics": {"one_error": 0.5}})
-    assert recall(tmp_path, cell)["metrics"] == {"one_error": 0.5}
-    assert [found for found, _ in stored(tmp_path)] == [cell]
+    path = CELL.path(tmp_path)
+    assert path == tmp_path / "clean" / "yeast" / "ML-KNN" / "3.json"
+    assert recall(tmp_path, CELL) is None
+    store(tmp_path, CELL, RECORD)
+    assert recall(tmp_path, CELL)["metrics"] == RECORD["metrics"]
+    assert [found for found, _ in stored(tmp_path)] == [CELL]
     assert list(tmp_path.rglob("*.tmp")) == []
+    # A second file of the same fold would count twice.
+    path.rename(path.with_name("03.json"))
+    with pytest.raises(ValueError, match=r"03\.json is not where a result is stored"):
+        list(stored(tmp_path))
 
 
 def test_seeds_depend_on_the_named_parts_alone():
@@ -64,13 +88,123 @@ def test_seeds_depend_on_the_named_parts_alone():
     assert seed_of("yeast") == 3879909240
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"cell": {"fold": 1}}'])
-def test_a_damaged_file_is_named(text, tmp_path):
-    cell = Cell("clean", "yeast", "HOMI", 0)
-    cell.path(tmp_path).parent.mkdir(parents=True)
-    cell.path(tmp_path).write_text(text)
-    with pytest.raises(ValueError, match=r"0\.json.*delete"):
-        recall(tmp_path, cell)
+def without(part):
+    return {key: value for key, value in RECORD.items() if key != part}
+
+
+def damaged(part, **values):
+    return {**RECORD, part: {**RECORD[part], **values}}
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("", "Expecting value"),
+        ("{", "Expecting property name"),
+        ("[]", "no object"),
+        ("{}", "cell is absent"),
+        ("[" * 100_000, "recursion"),
+        ("9" * 5000, "Exceeds the limit"),
+        ('{"cell": {"fold": 1}}', "metrics is absent"),
+        (without("asked"), "asked is absent"),
+        (without("metrics"), "metrics is absent"),
+        (without("seconds"), "seconds is absent"),
+        (without("made_with"), "made_with is absent"),
+        ({**RECORD, "metrics": [0.5]}, r"metrics is \[0.5\], not an object"),
+        (damaged("metrics", one_error="0.5"), "'one_error' is '0.5', not a number"),
+        (damaged("metrics", one_error=True), "'one_error' is True"),
+        (damaged("metrics", one_error=float("inf")), "'one_error' is inf"),
+        (damaged("metrics", one_error=10**400), "'one_error' is 1000"),
+        (damaged("metrics", one_error=[0.5]), r"'one_error' is \[0.5\]"),
+        (damaged("asked", metrics=["f1"]), "'f1' was asked for and is not there"),
+        (damaged("asked", metrics=3), "3 was asked for"),
+        (damaged("seconds", fit="1 s"), "'fit' took '1 s' seconds"),
+        (damaged("seconds", fit=10**400), "'fit' took 1000"),
+        (damaged("seconds", fit=float("nan")), "'fit' took nan seconds"),
+        ({**RECORD, "seconds": {}}, "seconds of search are not there"),
+    ],
+)
+def test_a_damaged_file_is_named(text, fault, tmp_path):
+    store(tmp_path, CELL, text if isinstance(text, dict) else {})
+    if isinstance(text, str):
+        CELL.path(tmp_path).write_text(text)
+    for read in (
+        lambda: recall(tmp_path, CELL),
+        lambda: list(stored(tmp_path)),
+        lambda: read_results(tmp_path),
+    ):
+        with pytest.raises(ValueError, match=rf"3\.json is not .*\(.*{fault}.*delete"):
+            read()
+
+
+STUDY = Study("clean", "yeast", "correlations")
+
+
+@pytest.mark.parametrize(
+    ("found", "fault"),
+    [
+        ([], "found is "),
+        ({"labels": ["a"]}, "'B' is not there"),
+        ({"labels": ["a"], "B": [[1.0]], "more": 1}, "'more' is not there, or not"),
+        ({"labels": ["a"], "B": [["1"]]}, "B is "),
+        ({"labels": ["a"], "B": [[1.0], [2.0]]}, "B is "),
+        ({"labels": [1], "B": [[1.0]]}, "labels is "),
+    ],
+)
+def test_a_damaged_study_is_named(found, fault, tmp_path):
+    store(tmp_path, STUDY, {**RECORD, "found": found})
+    with pytest.raises(ValueError, match=rf"correlations\.json is not .*\({fault}"):
+        recall(tmp_path, STUDY)
+    store(tmp_path, STUDY, {**RECORD, "found": {"labels": ["a"], "B": [[1.0]]}})
+    assert recall(tmp_path, STUDY)["found"]["B"] == [[1.0]]
+
+
+def test_a_cell_of_another_place_is_named(tmp_path):
+    store(tmp_path, CELL, RECORD)
+    moved = CELL.path(tmp_path).with_name("4.json")
+    CELL.path(tmp_path).rename(moved)
+    with pytest.raises(ValueError, match=r"4\.json holds the result of .*'fold': 3"):
+        read_results(tmp_path)
+
+
+def test_stale_and_foreign_results_are_told_and_not_used(few_rows, file, tmp_path):
+    """Those of an older version, of other parameters, and of other experiments."""
+    out = tmp_path / "out"
+    experiment = read_experiment(file)
+    runner.run(experiment, experiment.tasks(), out)
+    old, other = list(experiment.tasks())[:2]
+    record = recall(out, old)
+    del record["metrics"]["roc_auc"], record["asked"]["metrics"], record["cell"]
+    store(out, old, record)
+    with pytest.raises(ValueError, match=f"{old} is stale: it has no roc_auc"):
+        read_results(out)
+    record = recall(out, other)
+    record["asked"]["parameters"] = {"lam": 7}
+    del record["cell"]
+    store(out, other, record)
+    store(out, CELL, RECORD)
+    found = runner.sort_out(experiment, out)
+    assert set(found.stale) == {old, other}
+    assert found.foreign == [CELL]
+    assert len(found.current) == 6
+    with pytest.raises(ValueError, match=f"has 2 stale results.*{old}"):
+        read_results(out, experiment)
+    call, options = CliRunner().invoke, [str(file), "--results", str(out)]
+    for command in (
+        ["status", *options],
+        ["report", *options, "--output", str(tmp_path / "page")],
+        ["merge", str(file), str(out), "--results", str(tmp_path / "merged")],
+        ["run", *options],
+    ):
+        shown = call(app, ["bench", *command])
+        assert shown.exit_code == 0, shown.output
+        for task in (old, other):
+            assert f"{task.path(out)}  out of date" in shown.output
+        assert f"{CELL.path(out)}  of no task of small" in shown.output
+    assert len(read_given(experiment, tmp_path / "merged").results) == 6
+    # The run made the stale ones again.
+    CELL.path(out).unlink()
+    assert len(read_results(out, experiment)) == 8
 
 
 def test_an_experiment_file(file):
@@ -192,7 +326,7 @@ def test_the_best_point_is_taken(few_rows, file):
     assert compute._chosen(cell, ask, train, seed) in points
 
 
-def test_summary_and_agreement(few_rows, file, tmp_path):
+def test_the_summary(few_rows, file, tmp_path):
     experiment = read_experiment(file)
     runner.run(experiment, experiment.tasks(), tmp_path)
     results = read_results(tmp_path)
@@ -210,12 +344,6 @@ def test_summary_and_agreement(few_rows, file, tmp_path):
         pytest.approx(expected)
     )
     assert means_of(summary, "printed", "one_error").shape == (12, 11)
-    page = agreement_page(results, "clean", 2)
-    assert (
-        f"| HOMI | {summary.loc['clean', 'yeast', 'HOMI', 'hamming_loss']['mean']:.3f}"
-        in page
-    )
-    assert "| ML-KNN | not run |" in page
     assert marked("ML-LRC") == "ML-LRC†"
 
 
