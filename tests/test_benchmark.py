@@ -242,6 +242,116 @@ def test_a_mistake_in_the_file_is_named(old, new, message, file):
     assert "small.toml" in str(caught.value)
 
 
+HEAD = SMALL.partition("[search")[0]
+A_NAME, A_LIST = "name is .*names a directory", "is .*; expected a list"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        *(('"small"', name, A_NAME) for name in ('"../../esc"', '"/tmp/x"', '"."')),
+        *(('"small"', name, A_NAME) for name in ('""', "3", '"a\\nb"', '"a\\u0000b"')),
+        ('"small"', f'"{"x" * 400}"', A_NAME),
+        *(
+            ("folds = 2", f"folds = {value}", "folds is .* from 2 to 100")
+            for value in ("1000000", "1", "0", "-3", "2.5", "true", '"5"', "[5]")
+        ),
+        ("folds = 2", "threads = 0", "threads is 0; .* from 1 to 1,024"),
+        ("folds = 2", 'threads = "all"', "threads is 'all'"),
+        ('["yeast"]', '"yeast"', A_LIST),
+        ('["yeast"]', "{ yeast = 1 }", A_LIST),
+        ('["yeast"]', '[["yeast"]]', A_LIST),
+        ('["yeast"]', "[]", "datasets is empty"),
+        *(
+            ('"ML-LRC"', f"'{name}'", "cannot be the name of a directory")
+            for name in (
+                'HOMI kernel="../../../esc"',
+                'HOMI kernel="..\\\\esc"',
+                f"HOMI lam={'[' * 9999}",
+                f"HOMI lam={'1' * 300}",
+            )
+        ),
+        ('"ML-LRC"', "'HOMI lam=NaN'", "'lam=NaN' in .* is not a setting"),
+        ('"ML-LRC"', f"'HOMI lam={'[' * 150}'", "is not a setting"),
+        ('"ML-LRC"', "'HOMI lam={}'", "is not a setting"),
+    ],
+)
+def test_a_hostile_value_is_one_sentence(old, new, message, file):
+    assert old in HEAD
+    file.write_text(HEAD.replace(old, new), encoding="utf-8")
+    with pytest.raises(ValueError, match=message) as caught:
+        read_experiment(file)
+    assert str(caught.value).startswith(str(file))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [
+        (f"deep = {'[' * 100_000}", "is not TOML: maximum recursion"),
+        ("search = [1]", "search is .1.; expected a table"),
+        ("[search]\nHOMI = 3", "search.HOMI is 3; expected a table"),
+        ("[search.HOMI]\nvalidation = 0.5", "points is absent"),
+        ("[search.HOMI]\npoints = 0", "points is 0; .* from 1 to"),
+        ('[search.HOMI]\npoints = "all"', "points is 'all'"),
+        ("[search.HOMI]\npoints = 2\nvalidation = 2.0", "validation is 2.0; .* share"),
+        ("[search.HOMI]\npoints = 2\nvalidation = nan", "validation is nan"),
+        ('[search.HOMI]\npoints = 2\nmetric = "none"', "no metric is called 'none'"),
+        ("[search.HOMI]\npoints = 2\nmetric = 1", "metric is 1; expected a name"),
+        ("[rule]\nset = { lam = 1 }", "two brackets"),
+        ("rule = [3]", "a rule is 3; expected a table"),
+        ("[[rule]]\nset = { lam = nan }", "lam of a rule is nan; .* finite"),
+        ("[[rule]]\nset = { lam = 2020-01-01 }", "lam of a rule is datetime"),
+        ("[[rule]]\nset = { lam = { a = 1 } }", "lam of a rule is {'a': 1}"),
+        ('[[rule]]\nmethod = "HOMY"\nset = { lam = 1 }', "did you mean HOMI"),
+        ('[[rule]]\ndataset = "yeest"\nset = { lam = 1 }', "did you mean yeast"),
+        ("[[rule]]\ndataset = 3\nset = { lam = 1 }", "dataset of a rule is 3"),
+        ('[[rule]]\nmethod = "HOMI"\nset = { lamb = 1 }', "did you mean lam"),
+        ("sensitivity = 3", "sensitivity is 3; expected a table"),
+        ('[sensitivity]\nbeta = "abc"', "beta is 'abc'; expected a list"),
+        ("[sensitivity]\nbeta = [inf]", "beta is inf; .* finite"),
+        ('[sensitivity]\nkernel = ["../../esc"]', "cannot be the name of a directory"),
+        ('studies = ["folds"]', "studies is .*; expected a table"),
+        ('[studies]\nfolds = "yeast"', "studies.folds is 'yeast'; expected a list"),
+        ("quick = [1]", "quick is .1.; expected a table"),
+        ("[quick]\nfolds = 1000000", "quick.folds is 1000000; .* from 2 to 100"),
+        ('[quick]\nmethods = "HOMI"', "quick.methods is 'HOMI'; expected a list"),
+    ],
+)
+def test_a_hostile_part_is_one_sentence(part, message, file):
+    file.write_text(f"{HEAD}\n{part}\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=message) as caught:
+        read_experiment(file)
+    assert str(caught.value).startswith(str(file))
+
+
+def test_a_name_that_is_given_twice_is_run_once(file):
+    file.write_text(SMALL.replace('["yeast"]', '["yeast", "yeast"]', 1))
+    assert len(list(read_experiment(file).tasks())) == 8
+
+
+def test_a_file_that_is_no_text_is_named(file):
+    file.write_bytes(HEAD.encode() + b"# \xff\n")
+    with pytest.raises(ValueError, match=r"small\.toml is not TOML: .*0xff"):
+        read_experiment(file)
+
+
+def test_a_quick_part_may_leave_the_methods(file):
+    file.write_text(f"{SMALL}\n[quick]\nfolds = 2\n", encoding="utf-8")
+    assert read_experiment(file).quickly().searches.keys() == {"ML-LRC"}
+
+
+def test_nothing_is_written_outside_the_results(few_rows, file, tmp_path, monkeypatch):
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "a" / "b")
+    file.write_text(SMALL.replace('"small"', '"../../esc"'), encoding="utf-8")
+    shown = CliRunner().invoke(app, ["bench", "run", str(file)])
+    assert shown.exit_code == 1
+    assert "names a directory of results" in shown.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "small.toml"]
+    assert list((tmp_path / "a").rglob("*")) == [tmp_path / "a" / "b"]
+
+
 def test_folds_depend_on_the_data_set_alone(few_rows):
     folds = [
         protocols.split(protocol, "yeast", fold, 3)

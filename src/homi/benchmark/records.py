@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from homi.benchmark.values import said
+
 #: What is timed of a cell.
 TIMES = ("search", "fit", "predict")
 
@@ -21,10 +23,10 @@ def fault_of(record: Any, key: str, values: str) -> str | None:
     main = "metrics" if key == "cell" else "found"
     for part in (key, main, "parameters", "seconds", "asked", "made_with"):
         if not isinstance(record.get(part), dict):
-            return f"{part} is {_said(record.get(part))}, not an object"
+            return f"{part} is {said(record.get(part))}, not an object"
     for name, value in record["seconds"].items():
         if not (_is_number(value) and 0 <= value < math.inf):
-            return f"{_said(name)} took {_said(value)} seconds"
+            return f"{said(name)} took {said(value)} seconds"
     if key == "cell":
         return _fault_of_cell(record)
     return _fault_of_findings(record["found"], _FINDINGS[values])
@@ -34,11 +36,11 @@ def _fault_of_cell(record: dict[str, Any]) -> str | None:
     metrics, wanted = record["metrics"], record["asked"].get("metrics", [])
     for name in wanted if isinstance(wanted, list) else [wanted]:
         if not isinstance(name, str) or name not in metrics:
-            return f"{_said(name)} was asked for and is not there"
+            return f"{said(name)} was asked for and is not there"
     for name, value in metrics.items():
         # An AUC of labels that have one value only is NaN.
         if not (_is_number(value) and (math.isnan(value) or 0 <= value <= 1)):
-            return f"{_said(name)} is {_said(value)}, not a number from 0 to 1"
+            return f"{said(name)} is {said(value)}, not a number from 0 to 1"
     if lacking := [name for name in TIMES if name not in record["seconds"]]:
         return f"the seconds of {lacking[0]} are not there"
     return None
@@ -47,10 +49,10 @@ def _fault_of_cell(record: dict[str, Any]) -> str | None:
 def _fault_of_findings(found: dict[str, Any], kinds: dict[str, _Is]) -> str | None:
     if found.keys() != kinds.keys():
         differ = sorted(found.keys() ^ kinds.keys())
-        return f"{_said(differ[0])} is not there, or not to be there"
+        return f"{said(differ[0])} is not there, or not to be there"
     for name, is_right in kinds.items():
         if not is_right(found[name]):
-            return f"{name} is {_said(found[name])}"
+            return f"{name} is {said(found[name])}"
     return None
 
 
@@ -71,10 +73,6 @@ def _list_of(is_right: _Is) -> _Is:
 def _is_square(value: Any) -> bool:
     rows = _list_of(_list_of(_is_number))
     return rows(value) and all(len(row) == len(value) for row in value)
-
-
-def _said(value: Any) -> str:
-    return "absent" if value is None else repr(value)[:40]
 
 
 _Is = Callable[[Any], bool]
