@@ -51,10 +51,10 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=Path("results"))
     parser.add_argument("--output", type=Path, default=Path("docs/best.md"))
     arguments = parser.parse_args()
-    stored = [read_results(arguments.results / name) for name in ("paper", "best")]
     here = Path(__file__).parent
-    datasets = read_experiment(here / "best.toml").datasets
-    page = best_page(pd.concat(stored), datasets)
+    paper, best = (read_experiment(here / f"{name}.toml") for name in ("paper", "best"))
+    stored = [read_results(arguments.results / e.name, e) for e in (paper, best)]
+    page = best_page(pd.concat(stored), best.datasets)
     arguments.output.write_text(f"{HEAD}\n{page}", encoding="utf-8")
 
 

@@ -121,6 +121,73 @@ def test_unknown_lengths_of_blocks():
     assert np.isnan(dX.shape[0]), "the user's array was changed"
 
 
+def filtered_frames(X, Y, group, dropped):
+    """Frames of six partitions, of which a filter leaves some without rows."""
+    pd = pytest.importorskip("pandas")
+    pair = []
+    for A, names in ((X, "abcdef"), (Y, "uvw")):
+        frame = pd.DataFrame(A, columns=list(names)).assign(group=group)
+        frame = dd.from_pandas(frame, npartitions=6, sort=False)
+        pair.append(frame[~frame.group.isin(dropped)][list(names)])
+    return pair
+
+
+def filtered_arrays(X, Y, group, dropped):
+    kept = da.from_array(~np.isin(group, dropped), chunks=50)
+    return [da.from_array(A, chunks=(50, -1))[kept] for A in (X, Y)]
+
+
+def arrays_of_filtered_frames(*given):
+    return [frame.to_dask_array() for frame in filtered_frames(*given)]
+
+
+def labels_cut_otherwise(X, Y, group, dropped):
+    X, _ = filtered_arrays(X, Y, group, dropped)
+    return X, da.from_array(Y[~np.isin(group, dropped)], chunks=(35, -1))
+
+
+@pytest.mark.parametrize("parameters", GRAPHS, ids=str)
+@pytest.mark.parametrize("dropped", [[2], [0, 5], [1, 2], [0, 1, 2, 4, 5]], ids=str)
+@pytest.mark.parametrize(
+    "make",
+    [
+        filtered_frames,
+        filtered_arrays,
+        arrays_of_filtered_frames,
+        labels_cut_otherwise,
+    ],
+)
+def test_a_filter_may_leave_blocks_without_rows(make, dropped, parameters):
+    X, Y = random_rows(n=300, m=6, q=3)
+    group = np.repeat(np.arange(6), 50)
+    kept = ~np.isin(group, dropped)
+    dX, dY = make(X, Y.astype(int), group, dropped)
+    model = HOMI(**parameters).fit(dX, dY)
+    alone = HOMI(**parameters).fit(X[kept], Y[kept].astype(int))
+    np.testing.assert_allclose(model.coef_, alone.coef_, rtol=1e-7, atol=1e-9)
+    for method in ("predict", "decision_function", "predict_proba"):
+        found, expected = getattr(model, method)(dX), getattr(alone, method)(X[kept])
+        np.testing.assert_allclose(found.compute(), expected, atol=1e-8)
+        assert found.dtype == expected.dtype
+    with pytest.raises(ValueError, match="0 sample"):
+        HOMI(**parameters).fit(*make(X, Y, group, range(6)))
+    nothing = model.predict(make(X, Y, group, range(6))[0]).compute()
+    assert nothing.shape == (0, 3)
+
+
+@pytest.mark.parametrize("partitions", [1, 3])
+def test_a_filter_by_a_list_of_values(partitions):
+    """Dask keeps the values under a name that is not the one their node has."""
+    pd = pytest.importorskip("pandas")
+    X, Y = random_rows(n=90)
+    X, Y = (pd.DataFrame(A).rename(columns="x{}".format) for A in (X, Y))
+    kept = X.x0.round().isin([-1, 0, 1])
+    dX = dd.from_pandas(X, npartitions=partitions, sort=False)
+    dX = dX[dX.x0.round().isin([-1, 0, 1])]
+    dY = dd.from_pandas(Y[kept], npartitions=2, sort=False)
+    assert_same_model(HOMI().fit(dX, dY), HOMI().fit(X[kept], Y[kept]))
+
+
 def test_data_frames_keep_their_names():
     pd = pytest.importorskip("pandas")
     X, Y = random_rows(n=200)

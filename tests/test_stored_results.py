@@ -7,9 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from homi.benchmark.agreement import gap
 from homi.benchmark.cells import stored, stored_studies
+from homi.benchmark.comparison import gap
+from homi.benchmark.experiment_file import read_experiment
 from homi.benchmark.results import read_results, summarise
+from homi.benchmark.runner import sort_out
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "results" / "paper"
@@ -20,7 +22,16 @@ MADE_AGAIN = ["emotions", "birds", "yeast", "scene", "enron", "bibtex"]
 
 @pytest.fixture(scope="module")
 def summary():
-    return summarise(read_results(RESULTS))
+    experiment = read_experiment(ROOT / "benchmarks" / "paper.toml")
+    return summarise(read_results(RESULTS, experiment))
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "results").iterdir()))
+def test_no_stored_result_is_stale_or_foreign(path):
+    experiment = read_experiment(ROOT / "benchmarks" / f"{path.name}.toml")
+    found = sort_out(experiment, path)
+    assert found.current
+    assert found.stale == found.foreign == []
 
 
 #: Printed with a deviation of 0.000 and not met: docs/departures.md.

@@ -1,37 +1,40 @@
 """fit_stream from every source: the model of all rows, through kills and bad input."""
 
 import contextlib
+import os
 import random
 import signal
 import time
 
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from scipy import sparse
 from sklearn.base import clone
 
 import stream_worker
-from conftest import random_rows
 from homi import HOMI, fit_stream
-from homi.datasets import Dataset, write
 from homi.streams import Progress
 from homi.streams.checkpoint import load, save
 from homi.streams.sources import open_source
-
-NAMES = ("feature_weights_", "feature_bias_", "label_correlation_", "label_bias_")
-MODEL = HOMI(graph="anchors", random_state=0)
-FEATURES, LABELS = ["a", "b", "c", "d", "e", "f"], ["joy", "calm", "fear"]
+from stream_sources import (
+    LABELS,
+    MODEL,
+    SOURCES,
+    Stop,
+    assert_same_model,
+    cut,
+    parquet,
+    parquet_files,
+    some_rows,
+    stopping,
+    text,
+)
 
 
 @pytest.fixture(scope="module")
 def rows():
-    X, Y = random_rows(0, n=1000, m=6, q=3)
-    # Text keeps these digits.
-    return np.where(np.abs(X) > 0.4, np.round(X, 3), 0.0), Y.astype(np.int8)
+    return some_rows()
 
 
 @pytest.fixture(scope="module")
@@ -39,96 +42,6 @@ def whole(rows):
     return clone(MODEL).fit(*rows)
 
 
-def assert_same_model(one, other, atol=1e-10):
-    for name in NAMES:
-        np.testing.assert_allclose(getattr(one, name), getattr(other, name), atol=atol)
-
-
-def table(X, Y):
-    columns = [*X.T, *Y.T]
-    return pa.table(dict(zip([*FEATURES, *LABELS], columns, strict=True)))
-
-
-def cut(X, Y, size=150):
-    return [(X[i : i + size], Y[i : i + size]) for i in range(0, len(X), size)]
-
-
-def generated(X, Y, directory):
-    return lambda: iter(cut(X, Y)), {}
-
-
-def listed(X, Y, directory):
-    return cut(X, Y), {}
-
-
-def sparse_pair(X, Y, directory):
-    return (sparse.csc_array(X), sparse.csr_matrix(Y)), {}
-
-
-def frames(kind):
-    def make(X, Y, directory):
-        X = kind(dict(zip(FEATURES, X.T, strict=True)))
-        return (X, kind(dict(zip(LABELS, Y.T, strict=True)))), {}
-
-    return make
-
-
-def memory_maps(X, Y, directory):
-    np.save(directory / "X.npy", X)
-    np.save(directory / "Y.npy", Y)
-    return (directory / "X.npy", str(directory / "Y.npy")), {}
-
-
-def parquet(X, Y, directory):
-    path = directory / "rows.parquet"
-    pq.write_table(table(X, Y), path, row_group_size=220)
-    return path, {"labels": "last 3"}
-
-
-def parquet_files(X, Y, directory):
-    paths = [directory / f"{i}.parquet" for i in range(3)]
-    for path, start in zip(paths, (0, 310, 620), strict=True):
-        stop = start + (310 if start < 620 else 1000)
-        pq.write_table(table(X[start:stop], Y[start:stop]), path)
-    return paths, {"labels": LABELS}
-
-
-def text(suffix):
-    def make(X, Y, directory):
-        path = directory / f"rows{suffix}"
-        write(Dataset(X, Y, FEATURES, LABELS), path)
-        return path, {"labels": LABELS} if "svm" not in suffix else {}
-
-    return make
-
-
-def libsvm_without_names(X, Y, directory):
-    path = directory / "rows.svm"
-    lines = []
-    for x, y in zip(X, Y, strict=True):
-        labels = ",".join(str(10 * j) for j in np.flatnonzero(y))
-        lines.append(
-            " ".join([labels, *(f"{j + 1}:{x[j]!r}" for j in np.flatnonzero(x))])
-        )
-    path.write_text("\n".join(lines).replace("np.float64(", "").replace(")", ""))
-    return path, {}
-
-
-SOURCES = {
-    "function": generated,
-    "list": listed,
-    "sparse": sparse_pair,
-    "pandas": frames(pd.DataFrame),
-    "polars": frames(pl.DataFrame),
-    "memory maps": memory_maps,
-    "Parquet": parquet,
-    "Parquet files": parquet_files,
-    "CSV": text(".csv"),
-    "packed CSV": text(".csv.gz"),
-    "TSV": text(".tsv"),
-    "LIBSVM": text(".libsvm"),
-    "LIBSVM without names": libsvm_without_names,
-}
 each_source = pytest.mark.parametrize("make", SOURCES.values(), ids=SOURCES)
 
 
@@ -215,23 +128,6 @@ def test_one_dimensional_classes(rows):
 # Checkpoints
 
 
-class Stop(Exception):
-    pass
-
-
-def stopping(batches, at):
-    """Batches that end with an error after so many, over all passes."""
-    count = iter(range(10**6))
-
-    def make():
-        for batch in batches:
-            if next(count) == at:
-                raise Stop
-            yield batch
-
-    return make
-
-
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 def test_a_stopped_fit_goes_on_to_the_same_model(kind, rows, tmp_path):
     X, Y = rows
@@ -278,8 +174,14 @@ def test_a_checkpoint_of_other_data_is_refused(rows, tmp_path):
     X, Y = rows
     path = tmp_path / "sums.npz"
     fit_stream(cut(X, Y), MODEL, checkpoint=path)
-    for other in (cut(X + 1, Y), cut(X, 1 - Y), cut(X, Y, 100), cut(X[:, 1:], Y)):
-        with pytest.raises(ValueError, match=r"another fit: .*first batch was"):
+    with pytest.raises(ValueError, match=r"another fit: features was 6 and is 5"):
+        fit_stream(cut(X[:, 1:], Y), MODEL, checkpoint=path)
+    for other, change in (
+        (cut(X + 1, Y), "batch 1 has other values in its features"),
+        (cut(X, 1 - Y), "batch 1 has other labels"),
+        (cut(X, Y, 100), "batch 1 had 150 rows and has 100"),
+    ):
+        with pytest.raises(ValueError, match=f"the source is not what.*{change}"):
             fit_stream(other, MODEL, checkpoint=path)
     np.savez(path, x=np.ones(3))
     with pytest.raises(ValueError, match="is no checkpoint of fit_stream"):
@@ -339,6 +241,8 @@ def killed(directory, kills, seed=0):
         else:
             # It was through: the next one begins anew.
             path.unlink()
+    for left in directory.glob(".*.tmp"):
+        os.utime(left, (0, 0))
     model = through(directory)
     assert list(directory.glob(".*.tmp")) == []
     return model

@@ -23,7 +23,7 @@ from homi.benchmark.exchange import merge as merge_results
 from homi.benchmark.exchange import verify as verify_results
 from homi.benchmark.experiment import Experiment
 from homi.benchmark.experiment_file import read_experiment
-from homi.benchmark.runner import missing
+from homi.benchmark.runner import missing, sort_out
 from homi.benchmark.runner import run as run_tasks
 from homi.cli_errors import one_sentence
 from homi.datasets.load import at_hand
@@ -64,6 +64,10 @@ Quick = Annotated[
 ]
 
 
+#: How many results of a kind are named one by one.
+_MOST_NAMED = 10
+
+
 class EngineName(StrEnum):
     """Where tasks are computed."""
 
@@ -99,6 +103,7 @@ def run(
     with one_sentence():
         experiment, directory = _opened(file, quick, results, sensitivity)
         tasks = _tasks(experiment, datasets, methods, protocols)
+        _tell_unused(console, experiment, directory)
         todo = missing(experiment, _at_hand(tasks, console), directory)
         console.print(f"{len(todo)} of {len(tasks)} tasks to run; results: {directory}")
         chosen = _engine(engine, scheduler, jobs)
@@ -146,6 +151,7 @@ def status(
         experiment, directory = _opened(file, quick, results)
         tasks = _tasks(experiment, datasets, methods, protocols)
         absent = set(missing(experiment, tasks, directory))
+        _tell_unused(console, experiment, directory)
     table = Table("protocol", "data set", "there", "missing", box=SIMPLE_HEAD)
     for place in dict.fromkeys((task.protocol, task.dataset) for task in tasks):
         here = [task for task in tasks if (task.protocol, task.dataset) == place]
@@ -188,6 +194,7 @@ def report(
     console = Console(soft_wrap=True)
     with one_sentence():
         experiment, directory = _opened(file, quick, results, sensitivity)
+        _tell_unused(console, experiment, directory)
         target = output if output is not None else Path("report") / experiment.name
         write(paper_page(experiment, directory), target)
     console.print(f"{target / 'index.html'} is written.")
@@ -215,6 +222,7 @@ def merge(
         for source in sources:
             if not source.is_dir():
                 raise ValueError(f"{source} is not a directory of results.")
+            _tell_unused(console, experiment, source)
         merged = merge_results(experiment, sources, directory, tolerance)
     console.print(f"{len(merged.taken)} results taken over into {directory}.")
     for conflict in merged.conflicts:
@@ -250,6 +258,19 @@ def verify(
     console.print(f"{len(differ) - sum(differ)} of {len(differ)} are as stored.")
     if any(differ):
         raise typer.Exit(1)
+
+
+def _tell_unused(console: Console, experiment: Experiment, directory: Path) -> None:
+    """Name results that count as missing, or as nothing at all."""
+    _, stale, foreign = sort_out(experiment, directory)
+    for tasks, what in (
+        (stale, "out of date: they count as missing, and a run replaces them"),
+        (foreign, f"of no task of {experiment.name}: they are left out"),
+    ):
+        for task in tasks[:_MOST_NAMED]:
+            console.print(f"{task.path(directory)}  {what.partition(':')[0]}")
+        if tasks:
+            console.print(f"{len(tasks)} stored results are {what}.")
 
 
 def _checked(console: Console, item: Difference, tolerance: float) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from homi.benchmark.records import fault_of
 from homi.datasets.files import writing
 
 Record = dict[str, Any]
@@ -86,10 +87,6 @@ def store(directory: Path, task: Task, record: Record) -> None:
         file.write(text.encode() + b"\n")
 
 
-def _key(task: Task) -> str:
-    return "cell" if isinstance(task, Cell) else "study"
-
-
 def recall(directory: Path, task: Task) -> Record | None:
     """A task's record, or None if there is none."""
     try:
@@ -102,9 +99,14 @@ def stored(directory: Path) -> Iterator[tuple[Cell, Record]]:
     """All cells below a directory, in the order of their names."""
     for path in sorted(directory.glob("*/*/*/*.json")):
         protocol, dataset, method = path.relative_to(directory).parts[:3]
-        if path.stem.isdecimal():
-            cell = Cell(protocol, dataset, method, int(path.stem))
-            yield cell, _checked(path, cell)
+        fold = int(path.stem) if path.stem.isdecimal() else -1
+        cell = Cell(protocol, dataset, method, fold)
+        if cell.path(directory) != path:
+            raise ValueError(
+                f"{path} is not where a result is stored: its name must be the number "
+                "of a fold; move or delete it."
+            )
+        yield cell, _checked(path, cell)
 
 
 def stored_studies(directory: Path) -> Iterator[tuple[Study, Record]]:
@@ -116,15 +118,23 @@ def stored_studies(directory: Path) -> Iterator[tuple[Study, Record]]:
             yield study, _checked(path, study)
 
 
+def _key(task: Task) -> str:
+    return "cell" if isinstance(task, Cell) else "study"
+
+
 def _checked(path: Path, task: Task) -> Record:
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
-        named = record[_key(task)]
-    except (ValueError, KeyError, TypeError) as error:
+        values = "metrics" if isinstance(task, Cell) else task.kind
+        fault = fault_of(record, _key(task), values)
+    except (ValueError, RecursionError) as error:
+        fault = str(error)
+    if fault is not None:
         raise ValueError(
-            f"{path} is not a result of this program ({error}); delete it and run the "
+            f"{path} is not a result of this program ({fault}); delete it and run the "
             "experiment again."
-        ) from error
+        )
+    named = record[_key(task)]
     if named != asdict(task):
         raise ValueError(
             f"{path} holds the result of {named}; a result's place names it: move the "

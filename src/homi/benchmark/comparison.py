@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from homi.benchmark.agreement import gap
 from homi.benchmark.methods import METHODS, marked
 from homi.benchmark.results import complete, means_of
 from homi.benchmark.statistics import average_ranks
@@ -16,6 +15,9 @@ from homi.metrics import METRICS
 
 #: What the paper marks: HOMI at least as good as the method, or worse.
 BETTER, WORSE = "●", "○"
+
+#: The last printed digit: no difference is measured in smaller units.
+_DIGIT = 0.001
 
 #: A column of the index of a summary.
 Key = tuple[str, str, str, str]
@@ -84,6 +86,12 @@ def rank(ranks: pd.Series, method: str) -> Entry:
     if ranks.isna().all():
         return Entry("–")
     return Entry(f"{ranks[method]:.2f}", bool(ranks[method] == ranks.min()))
+
+
+def gap(ours: pd.Series, printed: pd.Series) -> float:
+    """Ours less printed, in units of the larger of the two standard deviations."""
+    deviation = max(ours["std"] if ours["folds"] > 1 else 0.0, printed["std"], _DIGIT)
+    return float((ours["mean"] - printed["mean"]) / deviation)
 
 
 def side_by_side(

@@ -142,15 +142,11 @@ class Experiment:
                 f"the experiment {self.name} has no [quick] part; say there which "
                 "datasets, methods and how many folds a quick run has."
             )
-        given: dict[str, Any] = {
-            key: tuple(value) if isinstance(value, list) else value
-            for key, value in self.quick.items()
-        }
-        searches = {k: v for k, v in self.searches.items() if k in given["methods"]}
+        kept = self.quick.get("methods", self.methods)
         changed: dict[str, Any] = {
             "name": f"{self.name}-quick",
-            "searches": searches,
-            **given,
+            "searches": {k: v for k, v in self.searches.items() if k in kept},
+            **self.quick,
         }
         # A run of seconds has nothing to say of running times.
         return replace(self, times=False, quick={}, **changed)

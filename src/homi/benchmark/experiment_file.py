@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
+from collections.abc import Iterable
+from dataclasses import fields
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -12,7 +15,15 @@ from homi.benchmark.experiment import Experiment, Search, Sensitivity
 from homi.benchmark.methods import EVERYTHING, variant
 from homi.benchmark.names import check_names
 from homi.benchmark.protocols import PROTOCOLS
+from homi.benchmark.values import (
+    names,
+    plain_value,
+    said,
+    table,
+    whole_number,
+)
 from homi.datasets.registry import registry
+from homi.metrics import METRICS
 
 
 def read_experiment(path: Path) -> Experiment:
@@ -49,12 +60,12 @@ def read_experiment(path: Path) -> Experiment:
         folds = 2
     """
     try:
-        given = tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
+        given = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not TOML: {error}.") from error
     try:
         return _experiment(given)
-    except (TypeError, KeyError, ValueError) as error:
+    except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
 
 
@@ -63,66 +74,135 @@ def _experiment(given: dict[str, Any]) -> Experiment:
     for what in ("name", "protocols", "datasets", "methods"):
         if what not in given:
             raise ValueError(f"no {what}: an experiment needs one.")
-    _check_known(given)
-    quick = given.get("quick", {})
-    check_names("entry of [quick]", quick, _PLAIN - {"name"})
-    if quick:
-        _check_known({"protocols": [], "methods": [], "datasets": [], **quick})
-    plain: dict[str, Any] = {
-        key: tuple(value) if isinstance(value, list) else value
-        for key, value in given.items()
-        if key in _PLAIN
-    }
+    if not (isinstance(given["name"], str) and _NAME.fullmatch(given["name"])):
+        raise ValueError(
+            f"name is {said(given['name'])}, and names a directory of results; "
+            "expected up to 100 letters, digits, spaces and ._+- that begin with a "
+            "letter or digit."
+        )
     return Experiment(
-        **plain,
+        **_plain(given),
         searches=_searches(given),
         rules=_rules(given),
         sensitivity=_sensitivity(given),
         studies=_studies(given),
-        quick=quick,
+        quick=_plain(table("quick", given.get("quick", {})), "quick."),
     )
 
 
-_PLAIN = {"name", "protocols", "datasets", "methods", "baselines", "folds", "threads"}
+_NUMBERS = {"folds": (2, 100), "threads": (1, 1024)}
+_LISTS = {"protocols", "datasets", "methods", "baselines"}
+_PLAIN = {"name", *_LISTS, *_NUMBERS}
 _PARTS = {"search", "rule", "sensitivity", "studies", "quick"}
 
+_NAME = re.compile(r"[^\W_][\w .+-]{0,99}")
 
-def _check_known(given: dict[str, Any]) -> None:
-    check_names("protocol", given["protocols"], PROTOCOLS)
-    check_names("data set", given["datasets"], registry())
-    for name in [*given["methods"], *given.get("baselines", [])]:
+
+def _plain(given: dict[str, Any], where: str = "") -> dict[str, Any]:
+    """The entries that are names and numbers, each checked."""
+    if where:
+        check_names("entry of [quick]", given, _PLAIN - {"name"})
+    found: dict[str, Any] = {}
+    for key in sorted(_PLAIN & given.keys()):
+        value, what = given[key], f"{where}{key}"
+        if key in _NUMBERS:
+            found[key] = whole_number(what, value, *_NUMBERS[key])
+        elif key in _LISTS:
+            found[key] = names(what, value, may_be_empty=key == "baselines")
+        else:
+            found[key] = value
+    check_names("protocol", found.get("protocols", ()), PROTOCOLS)
+    check_names("data set", found.get("datasets", ()), registry())
+    for name in (*found.get("methods", ()), *found.get("baselines", ())):
         base, settings = variant(name)
-        check_names("method", [base], EVERYTHING)
-        check_names(
-            f"parameter of {base}", settings, signature(EVERYTHING[base]).parameters
-        )
+        _check_parameters([base], settings)
+    return found
+
+
+def _check_parameters(methods: Iterable[str], given: Any) -> None:
+    for method in methods:
+        check_names("method", [method], EVERYTHING)
+        known = signature(EVERYTHING[method]).parameters
+        check_names(f"parameter of {method}", given, known)
 
 
 def _searches(given: dict[str, Any]) -> dict[str, Search]:
-    check_names("method", given.get("search", {}), given["methods"])
-    return {name: Search(**value) for name, value in given.get("search", {}).items()}
+    searches = table("search", given.get("search", {}))
+    check_names("method", searches, given["methods"])
+    return {
+        name: _search(f"search.{name}", table(f"search.{name}", value))
+        for name, value in searches.items()
+    }
+
+
+def _search(what: str, given: dict[str, Any]) -> Search:
+    check_names(f"key of [{what}]", given, [field.name for field in fields(Search)])
+    points = whole_number(f"{what}.points", given.get("points"), 1, 1_000_000)
+    found = Search(**{**given, "points": points})
+    share = found.validation
+    if isinstance(share, bool) or not isinstance(share, float) or not 0 < share < 1:
+        raise ValueError(
+            f"{what}.validation is {said(share)}; expected a share between 0 and 1."
+        )
+    if not isinstance(found.metric, str):
+        raise ValueError(f"{what}.metric is {said(found.metric)}; expected a name.")
+    check_names("metric", [found.metric], METRICS)
+    return found
 
 
 def _rules(given: dict[str, Any]) -> tuple[dict[str, Any], ...]:
-    rules = tuple(given.get("rule", ()))
+    rules = given.get("rule", [])
+    if not isinstance(rules, list):
+        raise ValueError("a rule is written as [[rule]], with two brackets.")
     for rule in rules:
-        check_names("key of a rule", rule, {"protocol", "dataset", "method", "set"})
+        table("a rule", rule)
+        check_names("key of a rule", rule, {*_RULED, "set"})
         if not isinstance(rule.get("set"), dict):
             raise ValueError("a rule needs set = { parameter = value }.")
-    return rules
+        for key, known in _RULED.items():
+            if key in rule:
+                check_names(key, _one_or_more(key, rule[key]), known)
+        for parameter, value in rule["set"].items():
+            plain_value(f"the {parameter} of a rule", value)
+        _check_parameters(_one_or_more("method", rule.get("method", [])), rule["set"])
+    return tuple(rules)
+
+
+#: What a rule may be for.
+_RULED: dict[str, Any] = {
+    "protocol": PROTOCOLS,
+    "dataset": registry(),
+    "method": EVERYTHING,
+}
+
+
+def _one_or_more(key: str, value: Any) -> tuple[str, ...]:
+    what = f"the {key} of a rule"
+    return names(what, [value] if isinstance(value, str) else value, may_be_empty=True)
 
 
 def _sensitivity(given: dict[str, Any]) -> Sensitivity:
-    part = dict(given.get("sensitivity", {}))
-    datasets = tuple(part.pop("datasets", ()))
+    part = dict(table("sensitivity", given.get("sensitivity", {})))
+    datasets = names("sensitivity.datasets", part.pop("datasets", []), True)
     check_names("data set", datasets, given["datasets"])
-    check_names("parameter of HOMI", part, signature(EVERYTHING["HOMI"]).parameters)
-    return Sensitivity(datasets, {key: tuple(value) for key, value in part.items()})
+    _check_parameters(["HOMI"], part)
+    for key, values in part.items():
+        if not isinstance(values, list):
+            raise ValueError(
+                f"sensitivity.{key} is {said(values)}; expected a list of values."
+            )
+        for value in values:
+            plain_value(f"sensitivity.{key}", value)
+    found = Sensitivity(datasets, {key: tuple(value) for key, value in part.items()})
+    for method in found.methods():
+        variant(method)
+    return found
 
 
 def _studies(given: dict[str, Any]) -> dict[str, tuple[str, ...]]:
-    part = given.get("studies", {})
+    part = table("studies", given.get("studies", {}))
     check_names("study", part, STUDIES)
-    for wanted in part.values():
+    found = {kind: names(f"studies.{kind}", v, True) for kind, v in part.items()}
+    for wanted in found.values():
         check_names("data set", wanted, given["datasets"])
-    return {kind: tuple(wanted) for kind, wanted in part.items()}
+    return found

@@ -20,6 +20,7 @@ from homi.benchmark.baselines import (
     TunedRidge,
 )
 from homi.benchmark.best import BestHOMI
+from homi.benchmark.values import plain_value
 from homi.estimators import (
     BILAS,
     CLML,
@@ -93,6 +94,11 @@ def variant(name: str) -> Variant:
     >>> variant("HOMI beta=0.5 n_neighbors=2")
     Variant(base='HOMI', settings={'beta': 0.5, 'n_neighbors': 2})
     """
+    if len(name) > 200 or not name.isprintable() or "/" in name or "\\" in name:
+        raise ValueError(
+            f"the method {name[:60]!r} cannot be the name of a directory of results; "
+            "give a name of at most 200 characters, without slashes."
+        )
     base, *words = name.split(" ")
     return Variant(base, dict(_setting(name, word) for word in words))
 
@@ -101,7 +107,7 @@ def _setting(name: str, word: str) -> tuple[str, Any]:
     key, equals, value = word.partition("=")
     try:
         if key.isidentifier() and equals:
-            return key, json.loads(value)
+            return key, plain_value(key, json.loads(value))
     except ValueError:
         pass
     raise ValueError(

@@ -8,7 +8,10 @@ from pathlib import Path
 import pandas as pd
 
 from homi.benchmark.cells import USUAL_AUC, Cell, Record, stored
+from homi.benchmark.experiment import Experiment
 from homi.benchmark.printed import printed_results
+from homi.benchmark.records import TIMES
+from homi.benchmark.runner import sort_out
 from homi.metrics import PAPER_METRICS
 
 _KEYS = ["protocol", "dataset", "method"]
@@ -18,12 +21,37 @@ _KEYS = ["protocol", "dataset", "method"]
 ACCURACY_FOR_AUC = ("HOMI", "ML-LRC")
 
 
-def read_results(directory: Path) -> pd.DataFrame:
-    """One row per stored cell: what it is of, the metrics, and the seconds."""
-    return as_frame(stored(directory))
+def read_results(directory: Path, experiment: Experiment | None = None) -> pd.DataFrame:
+    """One row per stored cell: what it is of, the metrics, and the seconds.
+
+    Cells that the experiment, if one is given, does not ask for as they are, and those
+    without a metric of today, are refused.
+    """
+    if experiment is None:
+        return as_frame(stored(directory))
+    found = sort_out(experiment, directory)
+    for what, tasks in (("stale", found.stale), ("foreign", found.foreign)):
+        if tasks:
+            raise ValueError(
+                f"{directory} has {len(tasks)} {what} results, the first of them of "
+                f"{tasks[0]}; run the experiment {experiment.name} again, or delete "
+                "them."
+            )
+    return as_frame(
+        (task, record) for task, record in found.current if isinstance(task, Cell)
+    )
 
 
 def as_frame(cells: Iterable[tuple[Cell, Record]]) -> pd.DataFrame:
+    """A row per cell; one that lacks a metric is refused, not averaged without."""
+    cells = list(cells)
+    for cell, record in cells:
+        for name in (*PAPER_METRICS, USUAL_AUC):
+            if name not in record["metrics"]:
+                raise ValueError(
+                    f"the stored result of {cell} is stale: it has no {name}; run the "
+                    "experiment again, or delete it."
+                )
     rows = [
         {
             **{key: getattr(cell, key) for key in (*_KEYS, "fold")},
@@ -32,8 +60,7 @@ def as_frame(cells: Iterable[tuple[Cell, Record]]) -> pd.DataFrame:
         }
         for cell, record in cells
     ]
-    seconds = ["search", "fit", "predict"]
-    columns = [*_KEYS, "fold", *PAPER_METRICS, USUAL_AUC, *seconds]
+    columns = [*_KEYS, "fold", *PAPER_METRICS, USUAL_AUC, *TIMES]
     return pd.DataFrame(rows, columns=columns)
 
 

@@ -5,11 +5,19 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable, Iterable
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 from homi.atomic_write import remove_leftovers_below
-from homi.benchmark.cells import Record, Task, recall, store
+from homi.benchmark.cells import (
+    Record,
+    Task,
+    recall,
+    store,
+    stored,
+    stored_studies,
+)
 from homi.benchmark.compute import asked, compute
 from homi.benchmark.engines import Engine, local
 from homi.benchmark.experiment import Experiment
@@ -28,6 +36,33 @@ def is_current(experiment: Experiment, task: Task, directory: Path) -> bool:
     """Whether a task has a result, of what the experiment asks for now."""
     record = recall(directory, task)
     return record is not None and record["asked"] == asked(experiment, task)
+
+
+class Stored(NamedTuple):
+    """Results of a directory: of what an experiment asks for now, and others."""
+
+    current: list[tuple[Task, Record]]
+    stale: list[Task]
+    foreign: list[Task]
+
+
+def sort_out(experiment: Experiment, directory: Path) -> Stored:
+    """Read all results of a directory.
+
+    Those that were asked for with something else are stale, as for :func:`missing`;
+    those of tasks that the experiment has not are foreign.
+    """
+    wanted, found = set(experiment.tasks()), Stored([], [], [])
+    results: chain[tuple[Task, Record]]
+    results = chain(stored(directory), stored_studies(directory))
+    for task, record in results:
+        if task not in wanted:
+            found.foreign.append(task)
+        elif record["asked"] != asked(experiment, task):
+            found.stale.append(task)
+        else:
+            found.current.append((task, record))
+    return found
 
 
 class Failure(NamedTuple):

@@ -68,7 +68,10 @@ def fused(parts: Sequence[Delayed]) -> list[Delayed]:
     keys = [part.key for part in parts]
     graphs = {id(graph): graph for part in parts for graph in [part.__dask_graph__()]}
     merged = HighLevelGraph.merge(*graphs.values())
-    graph = convert_legacy_graph(merged.to_dict())
+    graph = {
+        key: _under_its_key(node, key)
+        for key, node in convert_legacy_graph(merged.to_dict()).items()
+    }
     owners = _owners(graph, keys)
     inside: dict[int, list[Any]] = {i: [] for i in range(len(keys))}
     tasks = {}
@@ -82,6 +85,16 @@ def fused(parts: Sequence[Delayed]) -> list[Delayed]:
     layer = f"homi-blocks-{uuid4().hex}"
     whole = HighLevelGraph.from_collections(layer, tasks, dependencies=())
     return [Delayed(key, whole, layer=layer) for key in keys]
+
+
+def _under_its_key(node: Any, key: Any) -> Any:
+    """The node, named as others call it: Dask calls the values of ``isin`` otherwise.
+
+    Tasks are joined by the names that they have themselves.
+    """
+    if not hasattr(node, "fuse") or node.key == key:
+        return node
+    return node.substitute({}, key=key)
 
 
 def _owners(graph: dict[Any, Any], keys: Sequence[Any]) -> dict[Any, int | None]:

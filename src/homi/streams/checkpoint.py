@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
 import json
-import zipfile
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from scipy import sparse
 
-from homi.atomic_write import leftovers, whole_file
+from homi.atomic_write import whole_file
 from homi.graph import AnchorPlan, TiedMoments
 from homi.graph.anchors import Ties
 from homi.graph.reservoir import Reservoir
 from homi.moments import Moments
+from homi.streams.seen import Seen, Stamp
 
 #: What a checkpoint must be made by: written into each, and compared.
-_FORMAT = 1
+_FORMAT = 2
 
+_STAGES = ("sample", "sums", "done")
 _PIECES = ("data", "indices", "indptr")
 
 
@@ -30,6 +29,8 @@ class State:
     """Where a fit stands: ``batches`` of its ``stage`` are done.
 
     Stages are "sample", "sums" and "done". The sample is kept until there is a plan.
+    ``read`` has the fingerprint of every batch that was ever read, ``files`` those of
+    the files that they were read from.
     """
 
     stage: str
@@ -37,6 +38,8 @@ class State:
     reservoir: Reservoir
     plan: AnchorPlan | None = None
     total: TiedMoments | None = None
+    read: list[Seen] = field(default_factory=list)
+    files: list[Stamp] = field(default_factory=list)
 
 
 def save(path: Path, state: State, fingerprint: dict[str, Any]) -> None:
@@ -49,16 +52,15 @@ def save(path: Path, state: State, fingerprint: dict[str, Any]) -> None:
 
 def load(path: Path, fingerprint: dict[str, Any]) -> State:
     """Read what :func:`save` wrote; anything else, or of another fit, is refused."""
-    try:
-        with np.load(path, allow_pickle=False) as found:
-            arrays = {key: found[key] for key in found.files}
-        given = json.loads(str(arrays["fingerprint"]))
-        state = _state(arrays) if given["format"] == _FORMAT else None
-    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        raise ValueError(
-            f"{path} is no checkpoint of fit_stream ({type(error).__name__}: {error}); "
-            "pass another path, or remove it."
-        ) from error
+    with open(path, "rb") as file:
+        try:
+            given, state = _read(file)
+        except Exception as error:  # numpy, zipfile and json raise many kinds
+            reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+            raise ValueError(
+                f"{path} is no checkpoint of fit_stream, or is damaged ({reason}); "
+                "pass another path, or remove it to begin anew."
+            ) from error
     wanted = {"format": _FORMAT, **fingerprint}
     differ = [key for key in wanted if given.get(key) != wanted[key]]
     if differ or state is None:
@@ -72,26 +74,14 @@ def load(path: Path, fingerprint: dict[str, Any]) -> State:
     return state
 
 
-def clean(path: Path) -> None:
-    """Remove what kills left of unfinished writes."""
-    for left in leftovers(path):
-        with contextlib.suppress(OSError):
-            left.unlink()
-
-
-def digest(*parts: Any) -> str:
-    """A short text that differs for different arrays."""
-    found = hashlib.sha256()
-    for part in parts:
-        if sparse.issparse(part):
-            part = sparse.csr_array(part)
-            found.update(digest(*(getattr(part, key) for key in _PIECES)).encode())
-            continue
-        values = np.asarray(part)
-        values = values.astype(str) if values.dtype.kind == "O" else values
-        found.update(f"{values.shape} {values.dtype}".encode())
-        found.update(np.ascontiguousarray(values).tobytes())
-    return found.hexdigest()[:16]
+def _read(file: IO[bytes]) -> tuple[dict[str, Any], State | None]:
+    """The fingerprint, and the state if it is of a format that is known."""
+    with np.load(file, allow_pickle=False) as found:
+        arrays = {key: found[key] for key in found.files}
+    given = json.loads(str(arrays["fingerprint"]))
+    if given["format"] != _FORMAT:
+        return given, None
+    return given, _state(arrays)
 
 
 def _arrays(state: State) -> dict[str, Any]:
@@ -100,6 +90,9 @@ def _arrays(state: State) -> dict[str, Any]:
         "stage": np.array(state.stage),
         "batches": state.batches,
         "reservoir": [reservoir.n_features, reservoir.seed, reservoir.n_seen],
+        # Two digests of 16 letters, or a number of rows.
+        "read": np.array(state.read, dtype="S16").reshape(-1, len(Seen._fields)),
+        "files": np.array(json.dumps(state.files)),
     }
     if state.stage == "sample":
         arrays |= _rows_to_arrays(reservoir.rows)
@@ -117,12 +110,18 @@ def _state(arrays: dict[str, Any]) -> State:
     reservoir = Reservoir(n_features, seed)
     reservoir.n_seen, reservoir.rows = n_seen, _rows_from_arrays(arrays)
     moments, ties = _built("moments", Moments, arrays), _built("ties", Ties, arrays)
+    stage, batches = str(arrays["stage"]), int(arrays["batches"])
+    read = [Seen(int(n), X, y) for n, X, y in arrays["read"].astype(str).tolist()]
+    if stage not in _STAGES or not 0 <= batches <= len(read):
+        raise ValueError(f"it has {batches} of {len(read)} batches of {stage!r}")
     return State(
-        str(arrays["stage"]),
-        int(arrays["batches"]),
+        stage,
+        batches,
         reservoir,
         _built("plan", AnchorPlan, arrays),
         None if moments is None else TiedMoments(moments, ties),
+        read,
+        [Stamp(*stamp) for stamp in json.loads(str(arrays["files"]))],
     )
 
 

@@ -47,7 +47,7 @@ class Files:
                 f"{', '.join([*_TABLES, *_LIBSVM])}; got {', '.join(sorted(forms))}. "
                 "For .npy pass the pair (X, Y); read others by homi.datasets.read."
             )
-        self._paths = list(paths)
+        self.files, self.where = list(paths), str(paths[0])
         self._reader: _Reader
         if form in _TABLES:
             self._reader = _TABLES[form](paths[0], labels, batch_size)
@@ -61,7 +61,8 @@ class Files:
         return self._reader.label_names
 
     def batches(self, start: int = 0) -> Iterator[Batch]:
-        for path in self._paths:
+        for path in self.files:
+            self.where = str(path)
             count = self._reader.count(path) if start else None
             if count is not None and count <= start:
                 start -= count

@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 
+from homi.atomic_write import target_of
 from homi.estimators import HOMI
 from homi.graph import plan_anchors
 from homi.graph.reservoir import Reservoir
 from homi.model.graphs import Sums
-from homi.streams.checkpoint import State, clean, digest, load, save
+from homi.streams.checkpoint import State, load, save
+from homi.streams.seen import Seen, digest, look, stamps, unchanged
 from homi.streams.sources import Batch, Source, open_source
 
 
@@ -74,9 +77,10 @@ def fit_stream(
         Rows of a batch, where batches are not given.
     checkpoint : path, default=None
         A file that keeps how far the fit is; where it exists, the fit goes on from
-        there, to the same model as if it had never stopped. One of another source or
-        of other parameters of the graph is refused. It stays when the fit ends, so
-        that other λ, β and γ > 0 can be solved for without reading the data again.
+        there, to the same model as if it had never stopped. One of other parameters
+        of the graph is refused, and so are data of which a batch that was read has
+        changed. It stays when the fit ends, so that other λ, β and γ > 0 can be solved
+        for; files that nobody touched are not read again for that.
     every : float, default=30.0
         Seconds between two writes of the checkpoint; 0 for one after each batch.
     progress : callable, default=None
@@ -91,8 +95,8 @@ def fit_stream(
     Raises
     ------
     ValueError
-        For a batch that cannot be used, with its number and row. What was read before
-        is in the checkpoint.
+        For a batch that cannot be used, with its number and row; what was read before
+        is in the checkpoint. For a checkpoint that is damaged or of other data.
 
     Examples
     --------
@@ -133,25 +137,39 @@ class _Run:
     ) -> None:
         self._model, self._source, self._classes = model, source, classes
         self._path, self._every, self._progress = path, every, progress
-        self._state = State("sample", 0, Reservoir(0, 0))
-        first = next(self._batches(), None)
+        if path is not None:
+            target_of(path)
+        self._files = stamps(source.files)
+        first = next(self._batches(0), None)
         if first is None:
             raise ValueError("the stream has no batches: there is nothing to learn.")
-        X, y = first
-        # On the first batch: columns, labels, and what says that it is the same one.
-        X, _ = model._check_named(X, y, classes, first=True)
-        self._first = X
-        # Of use to a checkpoint alone: it reads the whole batch.
-        self._fingerprint = {} if path is None else _fingerprint(model, *first)
+        # On the first batch: columns and labels.
+        self._first, _ = model._check_named(*first, classes, first=True)
+        self._fingerprint = _fingerprint(model)
         self._state = self._begun()
         self._saved = time.monotonic()
 
     def _begun(self) -> State:
-        if self._path is not None and self._path.exists():
-            clean(self._path)
-            return load(self._path, self._fingerprint)
-        reservoir = Reservoir(self._first.shape[1], self._model._seed())
-        return State("sample", 0, reservoir)
+        if self._path is None or not self._path.exists():
+            reservoir = Reservoir(self._first.shape[1], self._model._seed())
+            return State("sample", 0, reservoir, files=self._files)
+        state = load(self._path, self._fingerprint)
+        if not unchanged(state.files, self._files):
+            self._verify(state)
+        return state
+
+    def _verify(self, state: State) -> None:
+        """Read the batches that are done once more: they must be as they were."""
+        batches = self._compared(state, 0)
+        for _ in range(state.batches):
+            next(batches)
+        if state.stage == "done":
+            # One more than there were is refused, too.
+            next(batches, None)
+        if state.files != self._files:
+            state.files = self._files
+            assert self._path is not None
+            save(self._path, state, self._fingerprint)
 
     def sample(self) -> None:
         """Stage 1: a sample of all rows, and the plan that it makes."""
@@ -173,7 +191,9 @@ class _Run:
             seed=state.reservoir.seed,
         )
         state.reservoir.rows = None
-        self._state = State("sums", 0, state.reservoir, plan)
+        self._state = State(
+            "sums", 0, state.reservoir, plan, read=state.read, files=state.files
+        )
         self._save()
 
     def sum_up(self) -> None:
@@ -196,16 +216,58 @@ class _Run:
     def _stage(self) -> Iterator[Batch]:
         """The batches that are left of this stage; an error is kept in no state."""
         self._begin, self._rows, self._n_batches = time.monotonic(), 0, 0
+        state = self._state
         try:
-            yield from self._batches()
+            for batch, seen in self._compared(state, state.batches):
+                self._seen = seen
+                yield batch
         except BaseException:
             self._save()
             raise
 
-    def _batches(self) -> Iterator[Batch]:
-        batches = self._source.batches(self._state.batches)
-        while True:
-            number = self._state.batches + 1
+    def _compared(
+        self, state: State, start: int
+    ) -> Iterator[tuple[Batch, Seen | None]]:
+        """Batches from one on with their fingerprints, if a checkpoint is kept.
+
+        One that was read before must be as it was, and the end where it was.
+        """
+        number, read = start, len(state.read)
+        # Without a graph there is no sample, and the sums are the first pass.
+        first_stage = "sample" if self._model.gamma > 0 else "sums"
+        for X, y in self._batches(start):
+            seen = None
+            if self._path is not None:
+                seen = look(X, None if state.stage == "sample" else y)
+            number += 1
+            if seen is not None and number <= read:
+                change = state.read[number - 1].change(seen)
+                if change is not None:
+                    raise self._changed(state, f"batch {number} {change}")
+            elif seen is not None and state.stage != first_stage:
+                raise self._changed(state, f"batch {number} is new")
+            yield (X, y), seen
+        if number < read:
+            raise self._changed(state, f"it ends after batch {number} of {read}")
+
+    def _changed(self, state: State, change: str) -> ValueError:
+        sizes = [
+            f"; {path} had {before.size:,} bytes and has {now.size:,}"
+            for path, before, now in zip(
+                self._source.files, state.files, self._files, strict=False
+            )
+            if before.size != now.size
+        ]
+        return ValueError(
+            f"{self._source.where} is not what the checkpoint {self._path} was made "
+            f"from: {change}{''.join(sizes)}. Restore the data, or remove the "
+            "checkpoint to begin anew; to learn appended rows, finish the fit without "
+            "them and call partial_fit."
+        )
+
+    def _batches(self, start: int) -> Iterator[Batch]:
+        batches = self._source.batches(start)
+        for number in count(start + 1):
             try:
                 batch = next(batches, None)
             except (ValueError, OSError) as error:
@@ -220,7 +282,10 @@ class _Run:
             yield batch[0], batch[1]
 
     def _done(self, rows: int) -> None:
-        self._state.batches += 1
+        done = self._state.batches
+        if self._seen is not None:
+            self._state.read[done : done + 1] = [self._seen]
+        self._state.batches = done + 1
         self._rows += rows
         self._n_batches += 1
         now = time.monotonic()
@@ -237,7 +302,7 @@ class _Run:
             self._saved = time.monotonic()
 
 
-def _fingerprint(model: Any, X: Any, y: Any) -> dict[str, Any]:
+def _fingerprint(model: Any) -> dict[str, Any]:
     """What must be the same for a state to be of use: not λ, β, or how far to solve."""
     seed = model.random_state
     return {
@@ -248,5 +313,5 @@ def _fingerprint(model: Any, X: Any, y: Any) -> dict[str, Any]:
         "random_state": int(seed) if isinstance(seed, (int, np.integer)) else None,
         "features": model.n_features_in_,
         "labels": len(model.label_names_),
-        "first batch": digest(X, y),
+        "classes": digest(model.classes_),
     }

@@ -21,6 +21,14 @@ class Source(Protocol):
     def label_names(self) -> Sequence[str] | None:
         """Names of the labels, if the source has some."""
 
+    @property
+    def files(self) -> Sequence[Path]:
+        """The files that batches are read from, if they are."""
+
+    @property
+    def where(self) -> str:
+        """What the last batch came from, in words."""
+
     def batches(self, start: int = 0) -> Iterator[Batch]:
         """The batches from number ``start`` on, counted from 0."""
 
@@ -28,7 +36,7 @@ class Source(Protocol):
 class Given:
     """Batches that a user makes: a function of none, or an iterable to go over anew."""
 
-    label_names = None
+    label_names, files, where = None, (), "the source"
 
     def __init__(self, made: Callable[[], Iterable[Batch]] | Iterable[Batch]) -> None:
         self._made = made
@@ -44,6 +52,8 @@ class Arrays:
     label_names = None
 
     def __init__(self, X: Any, Y: Any, batch_size: int) -> None:
+        self.files = [Path(A) for A in (X, Y) if isinstance(A, (str, os.PathLike))]
+        self.where = " and ".join(map(str, self.files)) or "the pair (X, Y)"
         X, Y = _opened(X), _opened(Y)
         if X.shape[0] != Y.shape[0]:
             raise ValueError(

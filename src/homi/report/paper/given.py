@@ -9,9 +9,10 @@ from typing import Any
 
 import pandas as pd
 
-from homi.benchmark.cells import stored, stored_studies
+from homi.benchmark.cells import Cell, Study
 from homi.benchmark.experiment import Experiment
 from homi.benchmark.results import as_frame, summarise
+from homi.benchmark.runner import sort_out
 
 #: The paper's name of each parameter that it varies.
 SYMBOLS = {"beta": "β", "gamma": "γ", "lam": "λ", "n_neighbors": "s"}
@@ -64,14 +65,15 @@ class Given:
 
 
 def read_given(experiment: Experiment, directory: Path) -> Given:
-    """Read the stored results of an experiment, those that it asks for."""
-    wanted = set(experiment.tasks())
-    cells = [(task, record) for task, record in stored(directory) if task in wanted]
-    studies = [item for item in stored_studies(directory) if item[0] in wanted]
-    made = [record["made_with"] for _, record in [*cells, *studies]]
+    """Read the stored results of an experiment, those that it asks for now."""
+    current = sort_out(experiment, directory).current
     return Given(
         experiment,
-        as_frame(cells),
-        {(s.protocol, s.dataset, s.kind): record["found"] for s, record in studies},
-        pd.DataFrame(made),
+        as_frame((task, record) for task, record in current if isinstance(task, Cell)),
+        {
+            (task.protocol, task.dataset, task.kind): record["found"]
+            for task, record in current
+            if isinstance(task, Study)
+        },
+        pd.DataFrame([record["made_with"] for _, record in current]),
     )

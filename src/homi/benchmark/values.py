@@ -1,0 +1,52 @@
+"""Values that people write into a file: of the right type, or one sentence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def said(value: Any) -> str:
+    """A value in a message, cut short."""
+    text = repr(value)
+    return "absent" if value is None else text[:60] + "..." * (len(text) > 60)
+
+
+def table(what: str, value: Any) -> dict[str, Any]:
+    """Return a table of TOML."""
+    if not isinstance(value, dict):
+        raise ValueError(f"{what} is {said(value)}; expected a table of key = value.")
+    return value
+
+
+def whole_number(what: str, value: Any, low: int, high: int) -> int:
+    """Return a whole number within limits."""
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    if not is_whole or not low <= value <= high:
+        raise ValueError(
+            f"{what} is {said(value)}; expected a whole number from {low:,} to "
+            f"{high:,}."
+        )
+    return value
+
+
+def names(what: str, value: Any, may_be_empty: bool = False) -> tuple[str, ...]:
+    """Return a list of names, each once."""
+    if not isinstance(value, list) or not all(isinstance(x, str) for x in value):
+        raise ValueError(f'{what} is {said(value)}; expected a list, ["NAME", ...].')
+    if not value and not may_be_empty:
+        raise ValueError(f"{what} is empty; name at least one.")
+    return tuple(dict.fromkeys(value))
+
+
+def plain_value(what: str, value: Any) -> Any:
+    """Return a text, truth value or finite number, or a list of them."""
+    for part in value if isinstance(value, list) else [value]:
+        is_plain = isinstance(part, str | bool) or (
+            isinstance(part, int | float) and abs(part) < 2**63
+        )
+        if not is_plain:
+            raise ValueError(
+                f"{what} is {said(part)}; expected a text, true or false, a finite "
+                "number, or a list of these."
+            )
+    return value
