@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +14,7 @@ from homi.estimators import HOMI
 from homi.explain_cli.subject import Subject, is_model_file, of_data, of_model_file
 from homi.explain_cli.terminal import print_row, summary
 from homi.explorer import write
-from homi.model_cli.guard import AsJson, Debug, Quiet, guarded, working
+from homi.model_cli.guard import AsJson, Debug, Quiet, guarded, print_json, working
 
 
 class Correlation(StrEnum):
@@ -101,7 +100,7 @@ def explain(
             name = Path(model_file or data or "yeast").name
             write(known, output, f"{name}: label explorer")
     if as_json:
-        typer.echo(json.dumps(summary(known, output, asked=row is not None)))
+        print_json(summary(known, output, asked=row is not None))
     if row is not None:
         print_row(console, known, known.rows[0])
     console.print(f"Page: {escape(str(output))}")

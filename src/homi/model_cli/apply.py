@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sklearn.pipeline import Pipeline
 
 from homi.io import ModelFileError, load_file
@@ -14,7 +15,8 @@ from homi.model_cli.columns import Column, Columns, texts
 from homi.model_cli.guard import say
 from homi.model_cli.source import File, listed, read_features
 from homi.thresholds import TunedThresholds
-from homi.thresholds.scores import label_predictions, label_scores
+from homi.thresholds.scores import label_scores
+from homi.verdict import predicted_labels
 
 
 @dataclass(frozen=True)
@@ -62,11 +64,16 @@ class Loaded:
         return Columns.learnt(table, "codes", "error").rows(table)
 
     def scores(self, X: Any) -> Any:
-        """Scores as rankings and thresholds take them."""
+        """Scores as rankings take them."""
         return label_scores(self.model, X, len(self.label_names))
 
+    def decisions(self, X: Any) -> Any:
+        """Scores as thresholds take them: above 0 where a label is predicted."""
+        decisions = self.model.decision_function(X)
+        return np.reshape(decisions, (-1, len(self.label_names)))
+
     def predictions(self, X: Any) -> Any:
-        return label_predictions(self.model, X, len(self.label_names)).astype("int8")
+        return predicted_labels(self.model, X, len(self.label_names)).astype("int8")
 
 
 def load_for_rows(path: Path, text: list[str] | None = None) -> Loaded:

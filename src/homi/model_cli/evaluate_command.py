@@ -32,8 +32,8 @@ def evaluate(
     """Measure a model on labelled rows: every metric, and each label by itself.
 
     For each label: hits (tp), false alarms (fp), misses (fn), precision, recall, F1,
-    AUC, and the threshold t on scores that would have been best for F1 on these
-    very rows.
+    AUC, and the threshold t on the scores of homi predict --scores that would have
+    been best for F1 on these very rows.
 
     Example: homi evaluate model.homi test.csv --json > quality.json
     """
@@ -46,7 +46,8 @@ def evaluate(
             X = loaded.rows(opened, quiet=quiet)
             scores, labels = loaded.scores(X), loaded.predictions(X)
             metrics = all_metrics(Y, scores, labels)
-            each = by_label(loaded.label_names, Y, scores, labels)
+            decisions = loaded.decisions(X)
+            each = by_label(loaded.label_names, Y, scores, labels, decisions)
         if as_json:
             print_json({"rows": len(Y), "metrics": metrics, "labels": each})
             return

@@ -80,7 +80,7 @@ def _found(loaded: Loaded, X: Any, scores: bool, proba: bool) -> dict[str, Any]:
     """What is asked for, by the prefix of its columns."""
     found: dict[str, Any] = {"": loaded.predictions(X)}
     if scores:
-        found["score:"] = np.reshape(loaded.model.decision_function(X), found[""].shape)
+        found["score:"] = loaded.decisions(X)
     if proba:
         found["probability:"] = label_probabilities(
             loaded.model, X, len(loaded.label_names)
