@@ -17,7 +17,7 @@ LAYERS = [
     {"estimators"},
     {"thresholds", "streams"},
     {"io"},
-    {"", "plots", "cli_errors"},
+    {"", "plots", "cli_errors", "cli_output"},
     {"benchmark"},
     {"report"},
     {"demo", "data_cli", "model_cli", "bench_progress"},

@@ -437,6 +437,32 @@ def test_only_an_earlier_reports_own_files_are_removed(tmp_path):
     assert (tmp_path / "tables" / "folder.csv").is_dir()
 
 
+def test_files_that_no_report_shows_are_never_removed(tmp_path):
+    for name in ("tables/mine.csv", "figures/mine.svg"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text("mine")
+    write(page(picture("old"), listing("old")), tmp_path)
+    write(page(picture("new"), listing("new")), tmp_path)
+    assert (tmp_path / "tables/mine.csv").read_text() == "mine"
+    assert (tmp_path / "figures/mine.svg").read_text() == "mine"
+    assert not (tmp_path / "tables/old.csv").exists()
+
+
+@pytest.mark.parametrize("name", ["index.html", "report.md"])
+def test_a_page_of_somebody_else_is_not_replaced(tmp_path, name):
+    (tmp_path / name).write_text("<!DOCTYPE html><title>Mine</title>")
+    with pytest.raises(ValueError, match=f"{name} is there and is no report of homi"):
+        write(page(listing("tab", "1")), tmp_path)
+    assert list(tmp_path.iterdir()) == [tmp_path / name]
+
+
+def test_a_report_that_was_interrupted_is_written_again(tmp_path):
+    made = page(listing("tab", "1"))
+    write(made, tmp_path)
+    (tmp_path / "index.html").unlink()
+    assert write(made, tmp_path).is_file()
+
+
 def test_a_page_that_cannot_be_rendered_leaves_the_earlier_report(tmp_path):
     write(page(listing("old", "1")), tmp_path)
     before = written(tmp_path)

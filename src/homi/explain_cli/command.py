@@ -10,11 +10,13 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from homi.cli_output import Force, check_output
 from homi.estimators import HOMI
 from homi.explain_cli.subject import Subject, is_model_file, of_data, of_model_file
 from homi.explain_cli.terminal import print_row, summary
 from homi.explorer import write
 from homi.model_cli.guard import AsJson, Debug, Quiet, guarded, print_json, working
+from homi.model_cli.options import Seed
 
 
 class Correlation(StrEnum):
@@ -61,7 +63,8 @@ def explain(
     correlation: Annotated[
         Correlation, typer.Option(help="What B is learnt from.")
     ] = Correlation.labels,
-    seed: Annotated[int, typer.Option(help="Seed of the rows held out.")] = 0,
+    seed: Seed = 0,
+    force: Force = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -85,6 +88,8 @@ def explain(
     """
     console = Console(quiet=quiet or as_json)
     with guarded(debug=debug, quiet=quiet):
+        named = [*(files or []), *(Path(name) for name in (data, labels) if name)]
+        check_output(output, "page", named, force=force)
         model_file, rows = _sorted_out(files or [])
         if model_file is not None:
             beside = None if data is None else Path(data)

@@ -12,6 +12,8 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from homi.cli_errors import sentence
+
 AsJson = Annotated[
     bool, typer.Option("--json", help="For programs: one JSON object on stdout.")
 ]
@@ -47,21 +49,6 @@ def guarded(*, debug: bool, quiet: bool = False) -> Iterator[None]:
             if not quiet:
                 for message in dict.fromkeys(str(found.message) for found in caught):
                     typer.echo(f"Warning: {' '.join(message.split())}", err=True)
-
-
-def sentence(error: Exception) -> str:
-    """One line that says what is wrong, and for our own mistakes, where to turn."""
-    text = " ".join(str(error).split())
-    if isinstance(error, MemoryError):
-        return "there is not enough memory; give fewer rows, columns or --max-words."
-    if isinstance(error, OSError) and error.strerror and error.filename:
-        return f"{error.filename}: {error.strerror.lower()}."
-    if isinstance(error, ImportError | OSError | ValueError):
-        return text if text.endswith((".", "'")) else f"{text}."
-    return (
-        f"{type(error).__name__}: {text[:200]}; this is a mistake of ours: run it "
-        "again with --debug and report what it shows."
-    )
 
 
 @contextmanager
