@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 import time
 from pathlib import Path
 from typing import Annotated
@@ -48,6 +50,10 @@ def _main(
     ] = False,
 ) -> None:
     """Multi-label classification that learns how labels depend on each other."""
+    for stream in (sys.stdout, sys.stderr):
+        # Names of files need not be UTF-8, and not every terminal knows λ and →.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 for _command in COMMANDS:
@@ -77,6 +83,8 @@ def demo(
     started = time.perf_counter()
     picture, text = output / "label_correlation.png", output / "table.md"
     with guarded(debug=debug):
+        if output.exists() and not output.is_dir():
+            raise ValueError(f"{output} is a file; name a directory to write to.")
         output.mkdir(parents=True, exist_ok=True)
         check_output(picture, ".png", force=force)
         check_output(text, "scores", force=force)

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from homi.explorer import Facts, Learnt, Row
+from homi.model_cli.guard import shown
 
 #: Labels of a row that are explained on the terminal.
 _MOST_LABELS = 5
@@ -28,17 +28,17 @@ def print_row(console: Console, known: Facts, row: Row) -> None:
     for why in _explained(row):
         verdict = "predicted" if why.predicted else "not predicted"
         title = f"{row.name}: {names[why.label]}, {verdict}"
-        table = Table("because of", "adds", title=escape(title), box=SIMPLE_HEAD)
+        table = Table("because of", "adds", title=shown(title), box=SIMPLE_HEAD)
         table.columns[1].justify = "right"
         start = "the mean row" if known.from_mean else "a row of zeros"
         table.add_row(start, f"{why.start:.4f}")
         for step in why.steps:
-            table.add_row(escape(_reason(known, row, step)), f"{step.value:+.4f}")
+            table.add_row(shown(_reason(known, row, step)), f"{step.value:+.4f}")
         table.add_row(_score(known.learnt, why.label), f"{why.score:.4f}", style="bold")
         console.print(table)
     if row.truth is not None:
         truth = ", ".join(names[j] for j in row.truth) or "none"
-        console.print(f"Labels that the row has: {escape(truth)}")
+        console.print(shown(f"Labels that the row has: {truth}"))
 
 
 def _score(learnt: Learnt, label: int) -> str:

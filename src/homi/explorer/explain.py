@@ -106,5 +106,6 @@ def write(facts: Facts, path: Path, title: str) -> Path:
     """
     text = html(facts, title)
     with whole_file(path) as unfinished:
-        unfinished.write_text(text, encoding="utf-8")
+        # Names of files need not be UTF-8, and a page must be.
+        unfinished.write_text(text, encoding="utf-8", errors="replace")
     return path

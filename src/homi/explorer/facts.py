@@ -154,6 +154,11 @@ def explain_row(
         together = parts.features.sum(axis=0, keepdims=True)
         parts = Waterfalls(parts.start, together, parts.labels)
     scores = parts.scores
+    if not np.isfinite(scores).all():
+        raise ValueError(
+            f"scores of {name} are NaN or infinite: its values are too large for the "
+            "model; correct it or choose another row."
+        )
     best = np.argsort(-scores, kind="stable")[:_MOST_LABELS].tolist()
     said = [] if predicted is None else np.flatnonzero(predicted).tolist()
     shown = list(dict.fromkeys([*best, *(truth or []), *said]))

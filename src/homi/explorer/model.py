@@ -68,6 +68,7 @@ def learnt(
     inner, core = innermost(model), fitted_core(model)
     n_features, n_labels = core.feature_weights_.shape
     params = core.get_params()
+    _check_finite(core, params)
     kernel = params["kernel"] is not None
     labels = _names(label_names, inner.label_names_, n_labels, "label")
     own = getattr(inner, "feature_names_in_", [f"x{f}" for f in range(n_features)])
@@ -86,6 +87,16 @@ def learnt(
         thresholds=_thresholds(model, n_labels),
         odds=_odds(inner),
     )
+
+
+def _check_finite(core: Any, params: dict[str, Any]) -> None:
+    names = ("feature_weights_", "feature_bias_", "label_correlation_", "label_bias_")
+    if not all(np.isfinite(getattr(core, name)).all() for name in names):
+        given = ", ".join(f"{name}={params[name]:g}" for name in _SYMBOLS)
+        raise ValueError(
+            f"the model holds NaN or infinite weights, so there is nothing to explain; "
+            f"fit it with numbers nearer to 1 (it has {given}) or with scaled features."
+        )
 
 
 def _odds(model: Any) -> tuple[Array, Array] | None:

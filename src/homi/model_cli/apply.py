@@ -31,7 +31,13 @@ class Loaded:
     dropped: list[str]
 
     def rows(self, file: File, *, quiet: bool) -> Any:
-        """Rows of a file; its columns are found by name, whatever their order."""
+        """Rows of a file, at least one; columns are found by name in any order."""
+        rows = self._rows(file, quiet=quiet)
+        if not (len(rows) if isinstance(rows, list) else rows.shape[0]):
+            raise ValueError(f"{file.path} has no rows; give a file with one or more.")
+        return rows
+
+    def _rows(self, file: File, *, quiet: bool) -> Any:
         if self.text:
             return file.texts(self.text)
         if self.columns is None:
@@ -69,8 +75,17 @@ class Loaded:
 
     def decisions(self, X: Any) -> Any:
         """Scores as thresholds take them: above 0 where a label is predicted."""
-        decisions = self.model.decision_function(X)
-        return np.reshape(decisions, (-1, len(self.label_names)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = self.model.decision_function(X)
+        decisions = np.reshape(found, (-1, len(self.label_names)))
+        bad = np.flatnonzero(~np.isfinite(decisions).all(axis=1))
+        if len(bad):
+            raise ValueError(
+                f"scores of {len(bad)} row(s) are NaN or infinite, first of row "
+                f"{bad[0]}, counted from 0: its values are too large for the model; "
+                "correct or leave out such rows."
+            )
+        return decisions
 
     def predictions(self, X: Any) -> Any:
         return predicted_labels(self.model, X, len(self.label_names)).astype("int8")

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
 from homi.cli_errors import sentence
 
@@ -44,6 +45,8 @@ def guarded(*, debug: bool, quiet: bool = False) -> Iterator[None]:
             if debug or isinstance(error, typer.BadParameter):
                 raise
             typer.echo(f"Error: {sentence(error)}", err=True)
+            # Overflows on the way to the error; the error says what to do.
+            caught[:] = [w for w in caught if w.category is not RuntimeWarning]
             raise typer.Exit(1) from error
         finally:
             if not quiet:
@@ -60,6 +63,18 @@ def working(text: str, *, quiet: bool) -> Iterator[None]:
         return
     with console.status(f"{text} …"):
         yield
+
+
+def shown(name: str) -> Text:
+    r"""A name of the user's data for a terminal: no markup, and no control codes.
+
+    Examples
+    --------
+    >>> shown("[/] \x1b[31m").plain
+    '[/] \\x1b[31m'
+    """
+    letters = (c if c.isprintable() else repr(c)[1:-1] for c in name)
+    return Text("".join(letters))
 
 
 def say(text: str, *, quiet: bool) -> None:

@@ -89,9 +89,10 @@ def predict(
 
 def _found(loaded: Loaded, X: Any, scores: bool, proba: bool) -> dict[str, Any]:
     """What is asked for, by the prefix of its columns."""
+    decisions = loaded.decisions(X)  # a score of NaN would predict no label
     found: dict[str, Any] = {"": loaded.predictions(X)}
     if scores:
-        found["score:"] = loaded.decisions(X)
+        found["score:"] = decisions
     if proba:
         found["probability:"] = label_probabilities(
             loaded.model, X, len(loaded.label_names)

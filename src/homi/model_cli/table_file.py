@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -39,7 +38,8 @@ def write_table(path: Path, columns: dict[str, Any], *, safe: bool = False) -> N
     begin with an apostrophe.
     """
     if str(path) == "-":
-        sys.stdout.write(_text(columns, ",", safe))
+        # Bytes, as in a file: what the terminal can show must not change the data.
+        typer.echo(_text(columns, ",", safe).encode(), nl=False)
         return
     form = split_name(path)[1]
     with writing(path) as file:
