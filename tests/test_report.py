@@ -339,6 +339,15 @@ def test_markdown_says_the_same():
     )
 
 
+def test_names_in_tables_of_markdown_are_text():
+    evil = ["<script>alert(1)</script>", "[a](javascript:alert(1))"]
+    table = Table(evil[0], ("a", "b"), ((Entry(evil[0]), Entry(evil[1])),))
+    text = markdown(page(Listing("t", table)))
+    assert "<script" not in text
+    assert "](" not in text
+    assert "&lt;script>alert(1)&lt;/script>" in text
+
+
 def test_a_pipe_table_keeps_its_columns():
     table = Table("c", ("a|b", "c"), ((Entry("x\\|y\nz"), Entry("|", best=True)),))
     head, rule, row = table.markdown().splitlines()[2:]
