@@ -19,7 +19,7 @@ def predicted_labels(model: Any, X: Any, n_labels: int) -> NDArray[np.bool_]:
     --------
     >>> from homi import HOMI
     >>> X, y = [[0.0], [0.1], [0.9], [1.0]], ["a", "a", "b", "b"]
-    >>> predicted_labels(HOMI(n_neighbors=1).fit(X, y), X, 1).ravel().tolist()
+    >>> predicted_labels(HOMI(gamma=0).fit(X, y), X, 1).ravel().tolist()
     [False, False, True, True]
     """
     found = model.predict(X)
