@@ -66,7 +66,7 @@ def test_quality_against_scikit_learn():
     Y = rng.random((50, 5)) < [0.5, 0.2, 0.3, 0.0, 1.0]
     scores = (rng.normal(size=Y.shape) + Y).round(1)
     scores[:, 2] = -1.0
-    found = quality(Y, scores)
+    found = quality(Y, scores, scores > 0)
     for j in range(3):
         assert found.auc[j] == pytest.approx(roc_auc_score(Y[:, j], scores[:, j]))
         predicted = scores[:, j] > 0

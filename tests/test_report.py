@@ -339,6 +339,15 @@ def test_markdown_says_the_same():
     )
 
 
+def test_names_in_tables_of_markdown_are_text():
+    evil = ["<script>alert(1)</script>", "[a](javascript:alert(1))"]
+    table = Table(evil[0], ("a", "b"), ((Entry(evil[0]), Entry(evil[1])),))
+    text = markdown(page(Listing("t", table)))
+    assert "<script" not in text
+    assert "](" not in text
+    assert "&lt;script>alert(1)&lt;/script>" in text
+
+
 def test_a_pipe_table_keeps_its_columns():
     table = Table("c", ("a|b", "c"), ((Entry("x\\|y\nz"), Entry("|", best=True)),))
     head, rule, row = table.markdown().splitlines()[2:]
@@ -435,6 +444,32 @@ def test_only_an_earlier_reports_own_files_are_removed(tmp_path):
     own = {"figures/kept.svg", "figures/kept.pdf", "tables/new.csv", "tables/new.tex"}
     assert set(written(tmp_path)) == own | {"index.html", "report.md", *others}
     assert (tmp_path / "tables" / "folder.csv").is_dir()
+
+
+def test_files_that_no_report_shows_are_never_removed(tmp_path):
+    for name in ("tables/mine.csv", "figures/mine.svg"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text("mine")
+    write(page(picture("old"), listing("old")), tmp_path)
+    write(page(picture("new"), listing("new")), tmp_path)
+    assert (tmp_path / "tables/mine.csv").read_text() == "mine"
+    assert (tmp_path / "figures/mine.svg").read_text() == "mine"
+    assert not (tmp_path / "tables/old.csv").exists()
+
+
+@pytest.mark.parametrize("name", ["index.html", "report.md"])
+def test_a_page_of_somebody_else_is_not_replaced(tmp_path, name):
+    (tmp_path / name).write_text("<!DOCTYPE html><title>Mine</title>")
+    with pytest.raises(ValueError, match=f"{name} is there and is no report of homi"):
+        write(page(listing("tab", "1")), tmp_path)
+    assert list(tmp_path.iterdir()) == [tmp_path / name]
+
+
+def test_a_report_that_was_interrupted_is_written_again(tmp_path):
+    made = page(listing("tab", "1"))
+    write(made, tmp_path)
+    (tmp_path / "index.html").unlink()
+    assert write(made, tmp_path).is_file()
 
 
 def test_a_page_that_cannot_be_rendered_leaves_the_earlier_report(tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 import time
 from pathlib import Path
 from typing import Annotated
@@ -15,9 +17,12 @@ from rich.table import Table
 import homi
 from homi import demo as demonstration
 from homi.bench_cli import bench_app
+from homi.cli_output import Force, check_output
 from homi.data_cli import data_app
 from homi.explain_cli import explain
 from homi.model_cli import COMMANDS
+from homi.model_cli.guard import Debug, guarded
+from homi.model_cli.options import Seed
 
 app = typer.Typer(
     help="Multi-label classification that learns how labels depend on each other.",
@@ -45,6 +50,10 @@ def _main(
     ] = False,
 ) -> None:
     """Multi-label classification that learns how labels depend on each other."""
+    for stream in (sys.stdout, sys.stderr):
+        # Names of files need not be UTF-8, and not every terminal knows λ and →.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 for _command in COMMANDS:
@@ -57,7 +66,9 @@ def demo(
         Path, typer.Option(help="Directory for the table and the picture.")
     ] = Path("homi-demo"),
     folds: Annotated[int, typer.Option(min=2, help="Number of folds.")] = 5,
-    seed: Annotated[int, typer.Option(help="Seed of the folds.")] = 0,
+    seed: Seed = 0,
+    force: Force = False,
+    debug: Debug = False,
 ) -> None:
     """Cross-validate HOMI on yeast, beside binary relevance, and draw what it learnt.
 
@@ -70,11 +81,16 @@ def demo(
 
     console = Console()
     started = time.perf_counter()
-    result = _run_with_progress(console, folds, seed)
-    output.mkdir(parents=True, exist_ok=True)
     picture, text = output / "label_correlation.png", output / "table.md"
-    draw_correlation(result.B, result.label_names, picture)
-    demonstration.write_table(result, text)
+    with guarded(debug=debug):
+        if output.exists() and not output.is_dir():
+            raise ValueError(f"{output} is a file; name a directory to write to.")
+        output.mkdir(parents=True, exist_ok=True)
+        check_output(picture, ".png", force=force)
+        check_output(text, "scores", force=force)
+        result = _run_with_progress(console, folds, seed)
+        draw_correlation(result.B, result.label_names, picture)
+        demonstration.write_table(result, text)
     _print(console, result, folds)
     console.print(f"Table: {text}\nPicture of B: {picture}")
     console.print(f"Took {time.perf_counter() - started:.0f} s.")

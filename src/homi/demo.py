@@ -68,6 +68,10 @@ class Demo:
 def run(n_splits: int = 5, seed: int = 0, progress: Progress = lambda *_: None) -> Demo:
     """Cross-validate the methods on yeast and fit HOMI to all of it."""
     data = load("yeast")
+    if n_splits > len(data.X):
+        raise ValueError(
+            f"yeast has {len(data.X)} rows for {n_splits} folds; ask for fewer folds."
+        )
     folds = list(KFold(n_splits, shuffle=True, random_state=seed).split(data.X))
     scores: dict[str, dict[str, list[float]]] = {}
     for method, estimator in METHODS.items():

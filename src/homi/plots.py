@@ -22,6 +22,7 @@ def draw_correlation(B: NDArray[np.float64], names: list[str], path: Path) -> No
     limit = float(np.nanmax(np.abs(shown)))
     figure = Figure(figsize=(7.0, 6.0), layout="constrained")
     axes = figure.add_subplot()
+    names = [name.replace("$", r"\$") for name in names]  # no mathematics
     image = axes.imshow(shown, cmap="RdYlGn_r", vmin=-limit, vmax=limit)
     axes.set_xticks(range(len(names)), names, rotation=90)
     axes.set_yticks(range(len(names)), names)

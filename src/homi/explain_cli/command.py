@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
-import json
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 
+from homi.cli_output import Force, check_output
 from homi.estimators import HOMI
 from homi.explain_cli.subject import Subject, is_model_file, of_data, of_model_file
 from homi.explain_cli.terminal import print_row, summary
 from homi.explorer import write
-from homi.model_cli.guard import AsJson, Debug, Quiet, guarded, working
+from homi.model_cli.guard import (
+    AsJson,
+    Debug,
+    Quiet,
+    guarded,
+    print_json,
+    say,
+    shown,
+    working,
+)
+from homi.model_cli.options import Seed
+
+#: The largest weight of a term: squares and products of larger ones overflow.
+_MOST = 1e100
+
+#: Options of a fit, which a model file has behind it.
+_OF_A_FIT = ("labels", "hold_out", "lam", "beta", "gamma", "neighbors", "correlation")
 
 
 class Correlation(StrEnum):
@@ -27,6 +42,7 @@ class Correlation(StrEnum):
 
 
 def explain(
+    context: typer.Context,
     files: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -62,7 +78,8 @@ def explain(
     correlation: Annotated[
         Correlation, typer.Option(help="What B is learnt from.")
     ] = Correlation.labels,
-    seed: Annotated[int, typer.Option(help="Seed of the rows held out.")] = 0,
+    seed: Seed = 0,
+    force: Force = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -86,14 +103,27 @@ def explain(
     """
     console = Console(quiet=quiet or as_json)
     with guarded(debug=debug, quiet=quiet):
+        named = [*(files or []), *(Path(name) for name in (data, labels) if name)]
+        check_output(output, "page", named, force=force)
         model_file, rows = _sorted_out(files or [])
+        _check_asked(model_file, rows, row)
         if model_file is not None:
+            _tell_unused(context, model_file, quiet=quiet)
             beside = None if data is None else Path(data)
             with working("Reading", quiet=quiet):
                 subject = of_model_file(model_file, beside, rows, row, quiet=quiet)
         else:
+            _check_weights(lam=lam, beta=beta, gamma=gamma)
             model = HOMI(lam, beta, gamma, neighbors, correlation=correlation.value)
-            given = data or "yeast", labels, model, rows, row, hold_out, seed
+            given = (
+                "yeast" if data is None else data,
+                labels,
+                model,
+                rows,
+                row,
+                hold_out,
+                seed,
+            )
             subject = of_data(*given)
             _fit(subject, quiet=quiet)
         with working("Explaining", quiet=quiet):
@@ -101,10 +131,10 @@ def explain(
             name = Path(model_file or data or "yeast").name
             write(known, output, f"{name}: label explorer")
     if as_json:
-        typer.echo(json.dumps(summary(known, output, asked=row is not None)))
+        print_json(summary(known, output, asked=row is not None))
     if row is not None:
         print_row(console, known, known.rows[0])
-    console.print(f"Page: {escape(str(output))}")
+    console.print(shown(f"Page: {output}"))
 
 
 def _sorted_out(files: list[Path]) -> tuple[Path | None, Path | None]:
@@ -112,11 +142,44 @@ def _sorted_out(files: list[Path]) -> tuple[Path | None, Path | None]:
     is_first = bool(files) and is_model_file(files[0])
     rest = files[1:] if is_first else files
     if len(rest) > 1:
+        known = "a model" if is_first else "no model"
         raise ValueError(
-            f"{len(files)} files were given, and {files[0]} is no model; give a model "
+            f"{len(files)} files were given, and {files[0]} is {known}; give a model "
             "file, a file of rows, or both in this order."
         )
     return files[0] if is_first else None, rest[0] if rest else None
+
+
+def _check_asked(model: Path | None, rows: Path | None, row: int | None) -> None:
+    """Refuse a file that nothing would be asked of."""
+    if rows is not None and row is None:
+        why = "is no model file" if model is None else "is given without --row"
+        raise ValueError(
+            f"{rows} {why}; pass --row with the number of a row to take apart, or "
+            f"--data {rows} to show its labels beside B."
+        )
+
+
+def _check_weights(**weights: float) -> None:
+    for name, weight in weights.items():
+        if weight > _MOST:
+            raise ValueError(
+                f"--{name} {weight:g} is too large: products of it overflow; pass "
+                f"{_MOST:g} or less."
+            )
+
+
+def _tell_unused(context: typer.Context, model: Path, *, quiet: bool) -> None:
+    given = [
+        f"--{name.replace('_', '-')}"
+        for name in _OF_A_FIT
+        if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
+    ]
+    if given:
+        say(
+            f"Note: {model} is fitted already, so {', '.join(given)} change nothing.",
+            quiet=quiet,
+        )
 
 
 def _fit(subject: Subject, *, quiet: bool) -> None:

@@ -73,15 +73,10 @@ def of_model_file(
 ) -> Subject:
     """A model that was saved, beside labelled data, if there are any."""
     loaded = load_for_rows(path)
-    inner = loaded.model
-    inner = inner.estimator_ if isinstance(inner, TunedThresholds) else inner
-    first = inner[:-1] if isinstance(inner, Pipeline) else None
-    model = inner[-1] if isinstance(inner, Pipeline) else inner
-    names = _feature_names(loaded, first)
-    subject = Subject(model, loaded.label_names, names)
+    subject = Subject(loaded.model, loaded.label_names, _feature_names(loaded))
     if data is not None:
         opened = open_file(data)
-        X = _seen(loaded, first, opened, quiet=quiet)
+        X = loaded.rows(opened, quiet=quiet)
         subject = subject._replace(X=X, Y=read_labels(opened, loaded.label_names))
     if row is not None:
         place = rows or data
@@ -90,23 +85,21 @@ def of_model_file(
                 f"--row {row} of what? Give the file of the row after the model."
             )
         opened = open_file(place)
-        X = _seen(loaded, first, opened, quiet=quiet)
-        _check_row(row, X.shape[0], place.name)
+        X = loaded.rows(opened, quiet=quiet)
+        n = len(X) if isinstance(X, list) else X.shape[0]
+        _check_row(row, n, place.name)
         known = _labels_if_there(opened, loaded, row)
-        wanted = Wanted(X[[row]], known, f"row {row} of {place.name}")
+        one = [X[row]] if isinstance(X, list) else X[[row]]
+        wanted = Wanted(one, known, f"row {row} of {place.name}")
         subject = subject._replace(wanted=wanted)
     return subject
 
 
-def _seen(loaded: Loaded, first: Any, file: File, *, quiet: bool) -> Any:
-    """Rows as the last step of the model sees them: numbers, also of texts."""
-    rows = loaded.rows(file, quiet=quiet)
-    return rows if first is None else first.transform(rows)
-
-
-def _feature_names(loaded: Loaded, first: Any) -> list[str]:
-    if first is not None:
-        return [str(name) for name in first.get_feature_names_out()]
+def _feature_names(loaded: Loaded) -> list[str]:
+    model = loaded.model
+    model = model.estimator_ if isinstance(model, TunedThresholds) else model
+    if isinstance(model, Pipeline):
+        return [str(name) for name in model[:-1].get_feature_names_out()]
     return [] if loaded.columns is None else list(loaded.columns.feature_names)
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
-from homi.explorer import Facts, Row
+from homi.explorer import Facts, Learnt, Row
+from homi.model_cli.guard import shown
 
 #: Labels of a row that are explained on the terminal.
 _MOST_LABELS = 5
@@ -18,25 +19,35 @@ _MOST_LABELS = 5
 
 def _explained(row: Row) -> list[Any]:
     """What was predicted, or the highest score if nothing was."""
-    predicted = [why for why in row.why if why.score > 0.5]
+    predicted = [why for why in row.why if why.predicted]
     return sorted(predicted or row.why[:1], key=lambda why: -why.score)[:_MOST_LABELS]
 
 
 def print_row(console: Console, known: Facts, row: Row) -> None:
     names = known.learnt.names
     for why in _explained(row):
-        verdict = "predicted" if why.score > 0.5 else "not predicted"
+        verdict = "predicted" if why.predicted else "not predicted"
         title = f"{row.name}: {names[why.label]}, {verdict}"
-        table = Table("because of", "adds", title=escape(title), box=SIMPLE_HEAD)
+        table = Table("because of", "adds", title=shown(title), box=SIMPLE_HEAD)
         table.columns[1].justify = "right"
-        table.add_row("the mean row", f"{why.start:.4f}")
+        start = "the mean row" if known.from_mean else "a row of zeros"
+        table.add_row(start, f"{why.start:.4f}")
         for step in why.steps:
-            table.add_row(escape(_reason(known, row, step)), f"{step.value:+.4f}")
-        table.add_row("g(x), predicted above 0.5", f"{why.score:.4f}", style="bold")
+            table.add_row(shown(_reason(known, row, step)), f"{step.value:+.4f}")
+        table.add_row(_score(known.learnt, why.label), f"{why.score:.4f}", style="bold")
         console.print(table)
     if row.truth is not None:
         truth = ", ".join(names[j] for j in row.truth) or "none"
-        console.print(f"Labels that the row has: {escape(truth)}")
+        console.print(shown(f"Labels that the row has: {truth}"))
+
+
+def _score(learnt: Learnt, label: int) -> str:
+    """The name of a score, and what it must exceed, if that is a fixed number."""
+    name = "g(x)" if learnt.odds is None else "log-odds"
+    threshold = learnt.thresholds[label]
+    if np.isnan(threshold):
+        return name
+    return f"{name}, predicted above {threshold:.4g}"
 
 
 def _reason(known: Facts, row: Row, step: Any) -> str:
@@ -64,6 +75,8 @@ def summary(known: Facts, output: Path, *, asked: bool) -> dict[str, Any]:
                         for step in why.steps
                     ],
                     "score": why.score,
+                    "threshold": known.learnt.thresholds[why.label],
+                    "predicted": why.predicted,
                 }
                 for why in row.why
             ],

@@ -90,10 +90,9 @@ def agreement(B: Array, data: Evidence) -> Agreement:
     return Agreement(int((signs > 0).sum()), int((signs != 0).sum()))
 
 
-def quality(Y: Any, scores: Array) -> Quality:
-    """Measure each label; scores above 0 predict it."""
+def quality(Y: Any, scores: Array, predicted: NDArray[np.bool_]) -> Quality:
+    """Measure each label: AUC by its scores, the rest by what is predicted."""
     Y = np.asarray(Y.toarray() if sparse.issparse(Y) else Y) > 0
-    predicted = scores > 0
     positives, hits = Y.sum(axis=0), (Y & predicted).sum(axis=0)
     negatives, claimed = len(Y) - positives, predicted.sum(axis=0)
     # The sum of the ranks of the positives, ties halved: Mann and Whitney's U.

@@ -29,12 +29,15 @@ def explain(
 ) -> Path | str:
     """Write the label explorer of a fitted ``HOMI`` or ``HOMICV``.
 
+    These may be the last step of a pipeline or inside a ``TunedThresholds``; then rows
+    are what the whole model takes, and its thresholds say what is predicted.
+
     One HTML file that needs no network: the graph and the matrix of B, sets of labels
     that explain a label, why a row has its scores, and what the data say.
 
     Parameters
     ----------
-    model : HOMI or HOMICV
+    model : HOMI, HOMICV, or a Pipeline or TunedThresholds with one inside
         Fitted.
     path : path, optional
         The file to write. It appears whole or not at all. Default: none is written,
@@ -103,5 +106,6 @@ def write(facts: Facts, path: Path, title: str) -> Path:
     """
     text = html(facts, title)
     with whole_file(path) as unfinished:
-        unfinished.write_text(text, encoding="utf-8")
+        # Names of files need not be UTF-8, and a page must be.
+        unfinished.write_text(text, encoding="utf-8", errors="replace")
     return path

@@ -11,16 +11,25 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from homi.explorer.evidence import Evidence, Quality, evidence, quality
-from homi.explorer.model import Learnt, features_of, indicator, learnt
+from homi.explorer.model import (
+    Learnt,
+    features_of,
+    indicator,
+    innermost,
+    innermost_rows,
+    learnt,
+)
 from homi.explorer.places import Map, clustered_order, label_map, strongest
 from homi.explorer.waterfall import Step, Waterfalls, steps, waterfalls
+from homi.verdict import predicted_labels
 
 Array = NDArray[np.float64]
 
 #: Rows that are taken apart if nobody says which.
 _EXAMPLES = 6
 
-#: Labels of a row that are taken apart: its highest scores, and those that it has.
+#: Labels of a row that are taken apart: its highest scores. Those that it has, and
+#: those that are predicted, are as well.
 _MOST_LABELS = 40
 
 #: Entries of B that can be drawn as arrows.
@@ -29,12 +38,16 @@ _MOST_ARROWS, _ARROWS_PER_LABEL = 2000, 4
 
 @dataclass(frozen=True)
 class Why:
-    """One score of a row, from where it starts to where it ends."""
+    """One score of a row, from where it starts to where it ends.
+
+    ``predicted`` is what the model's own ``predict`` says; None if nobody asked it.
+    """
 
     label: int
     start: float
     steps: list[Step]
     score: float
+    predicted: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -126,8 +139,13 @@ def explain_row(
     centre: Array | None = None,
     name: str = "row",
     truth: list[int] | None = None,
+    predicted: NDArray[np.bool_] | None = None,
 ) -> Row:
-    """Take one row apart. It and the centre are features, mapped if by a kernel."""
+    """Take one row apart. It and the centre are features, mapped if by a kernel.
+
+    ``predicted`` says of each label whether the model predicts it, as of
+    :func:`homi.verdict.predicted_labels`.
+    """
     parts = waterfalls(x, known.W, known.z, known.B, known.t, centre)
     if known.odds is not None:
         parts = parts.as_log_odds(*known.odds)
@@ -136,10 +154,20 @@ def explain_row(
         together = parts.features.sum(axis=0, keepdims=True)
         parts = Waterfalls(parts.start, together, parts.labels)
     scores = parts.scores
+    if not np.isfinite(scores).all():
+        raise ValueError(
+            f"scores of {name} are NaN or infinite: its values are too large for the "
+            "model; correct it or choose another row."
+        )
     best = np.argsort(-scores, kind="stable")[:_MOST_LABELS].tolist()
-    shown = [*best, *(j for j in truth or [] if j not in set(best))]
+    said = [] if predicted is None else np.flatnonzero(predicted).tolist()
+    shown = list(dict.fromkeys([*best, *(truth or []), *said]))
+    verdicts: Any = {} if predicted is None else dict(enumerate(predicted.tolist()))
     why = [
-        Why(j, float(parts.start[j]), steps(parts, j), float(scores[j])) for j in shown
+        Why(
+            j, float(parts.start[j]), steps(parts, j), float(scores[j]), verdicts.get(j)
+        )
+        for j in shown
     ]
     used = {s.index for w in why for s in w.steps if s.kind == "feature"} - {-1}
     values = {} if known.kernel else {f: float(x[f]) for f in sorted(used)}
@@ -154,13 +182,14 @@ def _rows(
     centre = None if features is None else np.asarray(features.mean(axis=0)).ravel()
     if given is not None:
         features, y, names = features_of(model, given.rows), given.labels, given.names
-        chosen = np.arange(features.shape[0])
+        X, chosen = given.rows, np.arange(features.shape[0])
     elif features is not None:
         chosen = np.linspace(0, features.shape[0] - 1, _EXAMPLES).astype(int)
         chosen, names = np.unique(chosen), None
     else:
         return []
     truths = None if y is None else indicator(model, y, len(known.names))
+    predicted = predicted_labels(model, _some(X, chosen), len(known.names))
     return [
         explain_row(
             known,
@@ -168,9 +197,19 @@ def _rows(
             centre=centre,
             name=f"row {i}" if names is None else str(names[i]),
             truth=None if truths is None else _present(truths[[i]]),
+            predicted=said,
         )
-        for i in chosen
+        for i, said in zip(chosen, predicted, strict=True)
     ]
+
+
+def _some(X: Any, rows: NDArray[np.intp]) -> Any:
+    """Some rows, in the form in which X came: a model may look at its columns."""
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    if sparse.issparse(X):
+        return X.tocsr()[rows]
+    return [X[i] for i in rows] if isinstance(X, list | tuple) else X[rows]
 
 
 def _quality(model: Any, X: Any, y: Any, n_labels: int) -> Quality | None:
@@ -178,8 +217,10 @@ def _quality(model: Any, X: Any, y: Any, n_labels: int) -> Quality | None:
         raise ValueError("X_test and y_test go together; pass both or neither.")
     if X is None:
         return None
-    scores = model.decision_function(X).reshape(-1, n_labels)
-    return quality(indicator(model, y, n_labels), scores)
+    scores = innermost(model).decision_function(innermost_rows(model, X))
+    predicted = predicted_labels(model, X, n_labels)
+    y = indicator(model, y, n_labels)
+    return quality(y, scores.reshape(-1, n_labels), predicted)
 
 
 def _dense(row: Any) -> Array:

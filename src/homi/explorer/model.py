@@ -1,4 +1,4 @@
-"""What a fitted HOMI, or a HOMICV around one, knows: plain arrays and names."""
+"""What a fitted HOMI, or a model around one, knows: plain arrays and names."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.pipeline import Pipeline
 
 Array = NDArray[np.float64]
 
@@ -36,6 +37,9 @@ class Learnt:
         Terms of the objective after each sweep.
     feature_names : list of str
         Names of the features; empty with a kernel.
+    thresholds : array of shape (n_labels,)
+        What each label's score must exceed for it to be predicted; NaN where no fixed
+        number decides, as among classes of a 1-D y or the k highest scores of a row.
     odds : pair of arrays or None
         Slope and offset of each label that make log-odds of ``g(x) - 1/2``, as of
         ``HOMICV``; None where g(x) is the score.
@@ -51,6 +55,7 @@ class Learnt:
     settings: str
     history: list[dict[str, float]]
     feature_names: list[str]
+    thresholds: Array
     odds: tuple[Array, Array] | None = None
 
 
@@ -60,12 +65,13 @@ def learnt(
     feature_names: Sequence[str] | None = None,
 ) -> Learnt:
     """Read a fitted model; names given here win over its own."""
-    core = fitted_core(model)
+    inner, core = innermost(model), fitted_core(model)
     n_features, n_labels = core.feature_weights_.shape
     params = core.get_params()
+    _check_finite(core, params)
     kernel = params["kernel"] is not None
-    labels = _names(label_names, model.label_names_, n_labels, "label")
-    own = getattr(model, "feature_names_in_", [f"x{f}" for f in range(n_features)])
+    labels = _names(label_names, inner.label_names_, n_labels, "label")
+    own = getattr(inner, "feature_names_in_", [f"x{f}" for f in range(n_features)])
     features = [] if kernel else _names(feature_names, own, n_features, "feature")
     return Learnt(
         names=labels,
@@ -75,11 +81,22 @@ def learnt(
         t=core.label_bias_,
         correlation=params["correlation"],
         kernel=kernel,
-        settings=_settings(type(model).__name__, params),
+        settings=_settings(type(inner).__name__, params),
         history=core.history_,
         feature_names=features,
-        odds=_odds(model),
+        thresholds=_thresholds(model, n_labels),
+        odds=_odds(inner),
     )
+
+
+def _check_finite(core: Any, params: dict[str, Any]) -> None:
+    names = ("feature_weights_", "feature_bias_", "label_correlation_", "label_bias_")
+    if not all(np.isfinite(getattr(core, name)).all() for name in names):
+        given = ", ".join(f"{name}={params[name]:g}" for name in _SYMBOLS)
+        raise ValueError(
+            f"the model holds NaN or infinite weights, so there is nothing to explain; "
+            f"fit it with numbers nearer to 1 (it has {given}) or with scaled features."
+        )
 
 
 def _odds(model: Any) -> tuple[Array, Array] | None:
@@ -87,12 +104,51 @@ def _odds(model: Any) -> tuple[Array, Array] | None:
     return None if slope is None else (slope, model.odds_offset_)
 
 
+def _thresholds(model: Any, n_labels: int) -> Array:
+    """Thresholds in the unit of the scores shown: g(x), or log-odds."""
+    step, inner = _last_step(model), innermost(model)
+    own = 0.5 if _odds(inner) is None else 0.0
+    if inner._target.kind == "multiclass":
+        return np.full(n_labels, np.nan)
+    if step is inner:
+        return np.full(n_labels, own)
+    tuned = np.asarray(getattr(step, "thresholds_", np.full(n_labels, np.nan)))
+    return np.where(np.isfinite(tuned), own + tuned, np.nan)
+
+
+def innermost(model: Any) -> Any:
+    """The HOMI or HOMICV inside pipelines and tuned thresholds."""
+    while (inside := _wrapped(model)) is not None:
+        model = inside
+    return model
+
+
+def _wrapped(model: Any) -> Any:
+    if isinstance(model, Pipeline):
+        return model[-1]
+    return getattr(model, "estimator_", None)
+
+
+def _last_step(model: Any) -> Any:
+    return _last_step(model[-1]) if isinstance(model, Pipeline) else model
+
+
+def innermost_rows(model: Any, X: Any) -> Any:
+    """Rows as the innermost model takes them: each pipeline transforms them."""
+    while (inside := _wrapped(model)) is not None:
+        if isinstance(model, Pipeline) and len(model) > 1:
+            X = model[:-1].transform(X)
+        model = inside
+    return X
+
+
 def fitted_core(model: Any) -> Any:
-    """The HOMI inside a HOMICV, or the model itself."""
-    core = getattr(model, "best_estimator_", model)
+    """The HOMI that scores are linear by, inside a HOMICV and what is around it."""
+    inner = innermost(model)
+    core = getattr(inner, "best_estimator_", inner)
     if not hasattr(core, "label_correlation_"):
         raise ValueError(
-            f"there is nothing to explain in {type(model).__name__}: it has no "
+            f"there is nothing to explain in {type(inner).__name__}: it has no "
             "label_correlation_; fit a HOMI or a HOMICV first."
         )
     return core
@@ -100,7 +156,8 @@ def fitted_core(model: Any) -> Any:
 
 def features_of(model: Any, X: Any) -> Any:
     """Checked rows as what the scores are linear in: kernel features if it has them."""
-    return fitted_core(model)._features(model._checked_rows(X))
+    rows = innermost(model)._checked_rows(innermost_rows(model, X))
+    return fitted_core(model)._features(rows)
 
 
 def indicator(model: Any, y: Any, n_labels: int) -> Any:

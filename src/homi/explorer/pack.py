@@ -56,6 +56,7 @@ def _document(facts: Facts) -> dict[str, Any]:
         "rows": [_row(row) for row in facts.rows],
         "fromMean": facts.from_mean,
         "logOdds": facts.learnt.odds is not None,
+        "thresholds": _numbers(known.thresholds),
     }
 
 
@@ -118,6 +119,7 @@ def _why(why: Why) -> dict[str, Any]:
         "label": why.label,
         "start": why.start,
         "score": why.score,
+        "predicted": why.predicted,
         "steps": [[s.kind, s.index, s.value, s.count] for s in why.steps],
     }
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sklearn.pipeline import Pipeline
 
 from homi.io import ModelFileError, load_file
@@ -14,7 +15,8 @@ from homi.model_cli.columns import Column, Columns, texts
 from homi.model_cli.guard import say
 from homi.model_cli.source import File, listed, read_features
 from homi.thresholds import TunedThresholds
-from homi.thresholds.scores import label_predictions, label_scores
+from homi.thresholds.scores import label_scores
+from homi.verdict import predicted_labels
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,13 @@ class Loaded:
     dropped: list[str]
 
     def rows(self, file: File, *, quiet: bool) -> Any:
-        """Rows of a file; its columns are found by name, whatever their order."""
+        """Rows of a file, at least one; columns are found by name in any order."""
+        rows = self._rows(file, quiet=quiet)
+        if not (len(rows) if isinstance(rows, list) else rows.shape[0]):
+            raise ValueError(f"{file.path} has no rows; give a file with one or more.")
+        return rows
+
+    def _rows(self, file: File, *, quiet: bool) -> Any:
         if self.text:
             return file.texts(self.text)
         if self.columns is None:
@@ -62,11 +70,25 @@ class Loaded:
         return Columns.learnt(table, "codes", "error").rows(table)
 
     def scores(self, X: Any) -> Any:
-        """Scores as rankings and thresholds take them."""
+        """Scores as rankings take them."""
         return label_scores(self.model, X, len(self.label_names))
 
+    def decisions(self, X: Any) -> Any:
+        """Scores as thresholds take them: above 0 where a label is predicted."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = self.model.decision_function(X)
+        decisions = np.reshape(found, (-1, len(self.label_names)))
+        bad = np.flatnonzero(~np.isfinite(decisions).all(axis=1))
+        if len(bad):
+            raise ValueError(
+                f"scores of {len(bad)} row(s) are NaN or infinite, first of row "
+                f"{bad[0]}, counted from 0: its values are too large for the model; "
+                "correct or leave out such rows."
+            )
+        return decisions
+
     def predictions(self, X: Any) -> Any:
-        return label_predictions(self.model, X, len(self.label_names)).astype("int8")
+        return predicted_labels(self.model, X, len(self.label_names)).astype("int8")
 
 
 def load_for_rows(path: Path, text: list[str] | None = None) -> Loaded:

@@ -37,7 +37,8 @@ from homi.model_cli.options import (
     check_budget,
 )
 from homi.model_cli.source import Labelled, open_file, read_labelled
-from homi.thresholds.scores import label_predictions, label_scores
+from homi.thresholds.scores import label_scores
+from homi.verdict import predicted_labels
 
 
 def cv(
@@ -118,7 +119,7 @@ def _folds(
             model, X = fit_and_score(recipe, given, train, test)
             q = given.Y.shape[1]
             scores = label_scores(model, X, q)
-            labels = label_predictions(model, X, q)
+            labels = predicted_labels(model, X, q)
             found.append(evaluate(given.Y[test], scores, labels, names))
             advance()
     return found

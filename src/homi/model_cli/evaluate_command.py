@@ -11,7 +11,16 @@ from rich.table import Table
 
 from homi.metrics import METRICS
 from homi.model_cli.apply import load_for_rows
-from homi.model_cli.guard import AsJson, Debug, Quiet, guarded, print_json, say, working
+from homi.model_cli.guard import (
+    AsJson,
+    Debug,
+    Quiet,
+    guarded,
+    print_json,
+    say,
+    shown,
+    working,
+)
 from homi.model_cli.measures import all_metrics, by_label
 from homi.model_cli.options import Model, Rows, Text
 from homi.model_cli.source import File, listed, open_file, read_labels
@@ -32,8 +41,8 @@ def evaluate(
     """Measure a model on labelled rows: every metric, and each label by itself.
 
     For each label: hits (tp), false alarms (fp), misses (fn), precision, recall, F1,
-    AUC, and the threshold t on scores that would have been best for F1 on these
-    very rows.
+    AUC, and the threshold t on the scores of homi predict --scores that would have
+    been best for F1 on these very rows.
 
     Example: homi evaluate model.homi test.csv --json > quality.json
     """
@@ -44,9 +53,10 @@ def evaluate(
             Y = read_labels(opened, loaded.label_names)
             _tell_unknown(opened, loaded.label_names, quiet=quiet)
             X = loaded.rows(opened, quiet=quiet)
+            decisions = loaded.decisions(X)
             scores, labels = loaded.scores(X), loaded.predictions(X)
             metrics = all_metrics(Y, scores, labels)
-            each = by_label(loaded.label_names, Y, scores, labels)
+            each = by_label(loaded.label_names, Y, scores, labels, decisions)
         if as_json:
             print_json({"rows": len(Y), "metrics": metrics, "labels": each})
             return
@@ -80,27 +90,29 @@ def _print_metrics(console: Console, metrics: dict[str, float], rows: int) -> No
 
 def _print_labels(console: Console, each: list[dict[str, Any]], top: int) -> None:
     frequent = sorted(each, key=lambda row: -_positives(row))
-    shown = frequent[: top or len(frequent)]
+    kept = frequent[: top or len(frequent)]
     heads = ("true", "tp", "fp", "fn", "prec.", "recall", "F1", "AUC")
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("label", overflow="fold")
     for head in (*heads, "best t", "F1 at t"):
         table.add_column(head, justify="right", no_wrap=True)
-    for row in shown:
+    for row in kept:
         counts = [f"{row[f'{kind}s']}" for kind in _KINDS]
-        ratios = [f"{row[name]:.3f}" for name in _RATIOS]
-        # A name of the user's data is text, not markup.
-        name = row["label"].replace("[", r"\[")
-        table.add_row(name, str(_positives(row)), *counts, *ratios)
+        ratios = [_number(row[name]) for name in _RATIOS]
+        table.add_row(shown(row["label"]), str(_positives(row)), *counts, *ratios)
     console.print(table)
-    if len(shown) < len(each):
+    if len(kept) < len(each):
         console.print(
-            f"The {len(shown)} most frequent of {len(each)} labels; --top 0 shows all."
+            f"The {len(kept)} most frequent of {len(each)} labels; --top 0 shows all."
         )
 
 
 _KINDS = ("true_positive", "false_positive", "false_negative")
 _RATIOS = ("precision", "recall", "f1", "auc", "best_threshold", "best_f1")
+
+
+def _number(value: float) -> str:
+    return f"{value:.3f}" if abs(value) < 1e6 else f"{value:.3g}"
 
 
 def _positives(row: dict[str, Any]) -> int:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from homi.cli_output import Force, check_output
 from homi.io import export_onnx
 from homi.model_cli.apply import load_for_rows
 from homi.model_cli.guard import AsJson, Debug, Quiet, guarded, print_json, working
@@ -27,6 +28,7 @@ def export(
     input_type: Annotated[
         InputType, typer.Option("--input-type", help="Type of the rows that it takes.")
     ] = InputType.double,
+    force: Force = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -38,9 +40,8 @@ def export(
 
     Example: homi export model.homi --onnx model.onnx
     """
-    if not onnx.parent.is_dir():
-        raise typer.BadParameter(f"there is no directory {onnx.parent} to write to.")
     with guarded(debug=debug, quiet=quiet):
+        check_output(onnx, "onnx", [model], force=force)
         with working("Exporting", quiet=quiet):
             loaded = load_for_rows(model)
             outputs = export_onnx(loaded.model, onnx, input_type=input_type.value)

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from homi import HOMICV
+from homi.cli_output import Force, check_output
 from homi.datasets.cache import file_sha256
 from homi.io import save
 from homi.model_cli.build import Made, Recipe, Strategy, last_step, make
@@ -31,6 +32,7 @@ from homi.model_cli.options import (
     Training,
     Tune,
     check_budget,
+    files_read,
 )
 from homi.model_cli.source import Labelled, open_file, read_labelled
 from homi.thresholds import TunedThresholds
@@ -54,6 +56,7 @@ def fit(
     max_words: MaxWords = 2000,
     time_budget: Budget = None,
     seed: Seed = 0,
+    force: Force = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -73,8 +76,6 @@ def fit(
     homi fit emotions.arff --labels emotions.xml --paper
     """
     check_budget(time_budget, paper)
-    if not output.parent.is_dir():
-        raise typer.BadParameter(f"there is no directory {output.parent} to write to.")
     started = time.perf_counter()
     recipe = Recipe(
         paper,
@@ -89,6 +90,7 @@ def fit(
         linear,
     )
     with guarded(debug=debug, quiet=quiet):
+        check_output(output, "model", files_read(file, labels), force=force)
         with working(f"Reading {file}", quiet=quiet):
             given = read_labelled(open_file(file), labels or [], text or [], drop or [])
         with working("Fitting", quiet=quiet):

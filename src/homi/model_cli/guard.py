@@ -11,6 +11,9 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.text import Text
+
+from homi.cli_errors import sentence
 
 AsJson = Annotated[
     bool, typer.Option("--json", help="For programs: one JSON object on stdout.")
@@ -42,26 +45,13 @@ def guarded(*, debug: bool, quiet: bool = False) -> Iterator[None]:
             if debug or isinstance(error, typer.BadParameter):
                 raise
             typer.echo(f"Error: {sentence(error)}", err=True)
+            # Overflows on the way to the error; the error says what to do.
+            caught[:] = [w for w in caught if w.category is not RuntimeWarning]
             raise typer.Exit(1) from error
         finally:
             if not quiet:
                 for message in dict.fromkeys(str(found.message) for found in caught):
                     typer.echo(f"Warning: {' '.join(message.split())}", err=True)
-
-
-def sentence(error: Exception) -> str:
-    """One line that says what is wrong, and for our own mistakes, where to turn."""
-    text = " ".join(str(error).split())
-    if isinstance(error, MemoryError):
-        return "there is not enough memory; give fewer rows, columns or --max-words."
-    if isinstance(error, OSError) and error.strerror and error.filename:
-        return f"{error.filename}: {error.strerror.lower()}."
-    if isinstance(error, ImportError | OSError | ValueError):
-        return text if text.endswith((".", "'")) else f"{text}."
-    return (
-        f"{type(error).__name__}: {text[:200]}; this is a mistake of ours: run it "
-        "again with --debug and report what it shows."
-    )
 
 
 @contextmanager
@@ -73,6 +63,18 @@ def working(text: str, *, quiet: bool) -> Iterator[None]:
         return
     with console.status(f"{text} …"):
         yield
+
+
+def shown(name: str) -> Text:
+    r"""A name of the user's data for a terminal: no markup, and no control codes.
+
+    Examples
+    --------
+    >>> shown("[/] \x1b[31m").plain
+    '[/] \\x1b[31m'
+    """
+    letters = (c if c.isprintable() else repr(c)[1:-1] for c in name)
+    return Text("".join(letters))
 
 
 def say(text: str, *, quiet: bool) -> None:

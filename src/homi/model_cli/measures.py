@@ -17,16 +17,16 @@ def all_metrics(Y: Any, scores: Any, labels: Any) -> dict[str, float]:
 
 
 def by_label(
-    names: list[str], Y: Any, scores: Any, labels: Any
+    names: list[str], Y: Any, scores: Any, labels: Any, decisions: Any
 ) -> list[dict[str, Any]]:
     """Counts, precision, recall, F1, AUC and the best threshold of each label.
 
-    The best threshold is that of the highest F1 on these very rows: a hint, and no
-    promise for others.
+    AUC ranks by ``scores``. The best threshold is that on ``decisions`` with the
+    highest F1 on these very rows: optimistic for others.
     """
     truth, said = np.asarray(Y) > 0, np.asarray(labels) > 0
-    thresholds = best_per_label(scores, truth, "macro_f1", np.ones(len(names), bool))
-    best = _f1(truth, scores > thresholds)
+    thresholds = best_per_label(decisions, truth, "macro_f1", np.ones(len(names), bool))
+    best = _f1(truth, decisions > thresholds)
     found = []
     f1 = _f1(truth, said)
     for j, name in enumerate(names):

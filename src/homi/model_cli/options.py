@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from homi.datasets.files import split_name
 from homi.model_cli.build import Objective, Strategy
 
 
@@ -27,6 +28,9 @@ class MissingName(StrEnum):
     most_frequent = "most_frequent"
     zero = "zero"
 
+
+#: The largest seed that numpy takes.
+MOST_SEED = 2**32 - 1
 
 FORMATS = ".csv, .tsv, .parquet, .arff, .libsvm or .npz, also packed as .gz, .xz, .bz2"
 
@@ -97,11 +101,20 @@ Budget = Annotated[
     float | None,
     typer.Option("--time-budget", help="Seconds after which nothing more is tried."),
 ]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of what is random.")]
+Seed = Annotated[
+    int,
+    typer.Option("--seed", min=0, max=MOST_SEED, help="Seed of what is random."),
+]
+
+
+def files_read(file: Path, labels: list[str] | None) -> list[Path]:
+    """A file of rows, and the files that say which of its columns are labels."""
+    beside = file.parent / f"{split_name(file)[0]}.xml"  # what ARFF files may have
+    return [file, beside, *map(Path, labels or [])]
 
 
 def check_budget(budget: float | None, paper: bool) -> None:
-    if budget is not None and budget <= 0:
+    if budget is not None and not budget > 0:
         raise typer.BadParameter("--time-budget must be positive.")
     if budget is not None and paper:
         raise typer.BadParameter("--paper chooses nothing; omit --time-budget.")

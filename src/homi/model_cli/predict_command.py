@@ -8,11 +8,12 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from homi.cli_output import Force
 from homi.model_cli.apply import Loaded, load_for_rows
 from homi.model_cli.guard import AsJson, Debug, Quiet, guarded, print_json, working
 from homi.model_cli.options import Model, Rows, Text
 from homi.model_cli.source import File, open_file
-from homi.model_cli.table_file import check_form, write_table
+from homi.model_cli.table_file import check_table, write_table
 from homi.thresholds.scores import label_probabilities
 
 
@@ -34,6 +35,14 @@ def predict(
         typer.Option("--keep", help="Column to copy in front, such as id. May repeat."),
     ] = None,
     text: Text = None,
+    safe_csv: Annotated[
+        bool,
+        typer.Option(
+            "--safe-csv",
+            help="In CSV and TSV, put ' before texts that spreadsheets would run.",
+        ),
+    ] = False,
+    force: Force = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -50,8 +59,8 @@ def predict(
 
     homi predict model.homi new.csv --keep id > tags.csv
     """
-    check_form(output)
     with guarded(debug=debug, quiet=quiet):
+        check_table(output, [model, file], force=force)
         with working("Predicting", quiet=quiet):
             loaded = load_for_rows(model, text)
             opened = open_file(file)
@@ -60,7 +69,9 @@ def predict(
         if as_json and str(output) == "-":
             print_json(_by_row(loaded.label_names, found))
             return
-        write_table(output, _table(loaded.label_names, found, opened, keep or []))
+        write_table(
+            output, _table(loaded.label_names, found, opened, keep or []), safe=safe_csv
+        )
         summary = {
             "output": str(output),
             "rows": len(found[""]),
@@ -78,9 +89,10 @@ def predict(
 
 def _found(loaded: Loaded, X: Any, scores: bool, proba: bool) -> dict[str, Any]:
     """What is asked for, by the prefix of its columns."""
+    decisions = loaded.decisions(X)  # a score of NaN would predict no label
     found: dict[str, Any] = {"": loaded.predictions(X)}
     if scores:
-        found["score:"] = np.reshape(loaded.model.decision_function(X), found[""].shape)
+        found["score:"] = decisions
     if proba:
         found["probability:"] = label_probabilities(
             loaded.model, X, len(loaded.label_names)

@@ -41,7 +41,7 @@ def _blocks(item: Item, places: Iterator[Heading]) -> Iterator[str]:
             yield f"{_place(item)}![{alt}](figures/{item.name}.svg)"
             yield item.caption.strip()
         case Listing():
-            yield _place(item) + item.table.markdown().strip()
+            yield _place(item) + _text(item.table.markdown().strip())
             yield item.note.strip()
         case Section():
             yield from _section(item, places)
@@ -50,6 +50,11 @@ def _blocks(item: Item, places: Iterator[Heading]) -> Iterator[str]:
 def _place(item: Picture | Listing) -> str:
     """What a link finds; Markdown has addresses for headings only."""
     return f'<a id="{item.anchor}"></a>'
+
+
+def _text(table: str) -> str:
+    """A table whose names are text: no HTML, and no link that leads anywhere."""
+    return table.replace("<", "&lt;").replace("](", "]\\(")
 
 
 def _line(text: str) -> str:

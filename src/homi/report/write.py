@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from homi.datasets.files import writing
-from homi.report.document import STEM, Page
+from homi.report.document import CONTENTS, STEM, Page
 from homi.report.html import html
 from homi.report.markdown import markdown
 
-#: The folders of a report, and the kinds of files that it keeps in each.
-FOLDERS = {"tables": (".csv", ".tex"), "figures": (".svg", ".pdf")}
+#: The folders of a report; what the addresses of their content on the page begin with,
+#: and the files that it keeps of each.
+FOLDERS = {"tables": ("table", ".csv", ".tex"), "figures": ("figure", ".svg", ".pdf")}
 
 
 def write(page: Page, directory: Path) -> Path:
     """Write a report, and remove the tables and figures of an earlier one.
 
     The same page gives the same bytes. Nothing is written unless all of it can be
-    rendered, each file appears whole or not at all, and ``index.html`` comes last.
+    rendered, each file appears whole or not at all, and ``index.html`` comes last. What
+    is removed are files that the earlier ``index.html`` shows, and no others.
 
     Parameters
     ----------
@@ -32,14 +35,21 @@ def write(page: Page, directory: Path) -> Path:
     -------
     Path
         The page to open, ``index.html``.
+
+    Raises
+    ------
+    ValueError
+        If the directory has an ``index.html`` or a ``report.md`` of somebody else.
     """
     files = dict(_files(page))
+    earlier = _earlier(page, directory)
     for folder in FOLDERS:
         (directory / folder).mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         with writing(directory / name) as file:
             file.write(content)
-    _remove_others(directory, set(files))
+    for name in earlier - set(files):
+        (directory / name).unlink(missing_ok=True)
     return directory / "index.html"
 
 
@@ -54,10 +64,31 @@ def _files(page: Page) -> Iterator[tuple[str, bytes]]:
     yield "index.html", html(page).encode()
 
 
-def _remove_others(directory: Path, kept: set[str]) -> None:
-    """Remove files that look like a report's own, and no others."""
-    for folder, suffixes in FOLDERS.items():
-        for path in (directory / folder).iterdir():
-            ours = path.suffix in suffixes and STEM.fullmatch(path.stem)
-            if ours and path.is_file() and f"{folder}/{path.name}" not in kept:
-                path.unlink()
+def _earlier(page: Page, directory: Path) -> set[str]:
+    """Files of the tables and figures that an earlier report in the directory shows."""
+    index, text = directory / "index.html", directory / "report.md"
+    if index.is_file():
+        shown = index.read_text("utf-8", "replace")
+        if f'<nav id="{CONTENTS}"' not in shown:
+            raise _not_ours(index)
+        return {
+            f"{folder}/{name}{suffix}"
+            for folder, (kind, *suffixes) in FOLDERS.items()
+            for name in re.findall(rf'<figure [^>]*id="{kind}-({STEM.pattern})"', shown)
+            for suffix in suffixes
+        }
+    # A report that was interrupted has no index yet.
+    if text.is_file() and not _begins(text, f"# {page.title}"):
+        raise _not_ours(text)
+    return set()
+
+
+def _begins(path: Path, start: str) -> bool:
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return file.readline().rstrip("\n") == start
+
+
+def _not_ours(path: Path) -> ValueError:
+    return ValueError(
+        f"{path} is there and is no report of homi; name another directory to write to."
+    )

@@ -5,8 +5,7 @@ const startRows = () => {
   const pickRow = byId("row");
   const pickScore = byId("score");
   const place = byId("waterfall");
-  // What a score must be above for its label to be predicted, and its name.
-  const [half, above] = facts.logOdds ? [0, "zero"] : [0.5, "one half"];
+  const WORDS = new Map([[0, "zero"], [0.5, "one half"]]);
   const score = facts.logOdds ? "log-odds" : "g(x)";
 
   const title = (row, [kind, index, , number]) => {
@@ -16,14 +15,23 @@ const startRows = () => {
     return `${facts.features[index]} = ${plain(row.values[index])}`;
   };
 
-  const line = (kind, text, from, to, scale, value) => {
+  // The verdict is the model's; its threshold is null where no fixed number decides.
+  const verdict = ({ label, predicted }) => {
+    const limit = facts.thresholds[label];
+    const said = predicted ? "predicted" : "not predicted";
+    if (limit === null) return { said };
+    const name = WORDS.get(limit) ?? plain(limit);
+    return { limit, name, said: `${predicted ? "" : "not "}above ${name}: ${said}` };
+  };
+
+  const line = (kind, text, from, to, scale, value, limit) => {
     const [left, right] = [Math.min(from, to), Math.max(from, to)].map(scale);
     const sign = kind === "total" ? "total" : to < from ? "lower" : "raise";
     const fill = make("span", { class: `fill ${sign}` });
     fill.style.left = `${left}%`;
     fill.style.width = `${Math.max(right - left, 0.35)}%`;
-    const mark = make("span", { class: "half", "aria-hidden": "true" });
-    mark.style.left = `${scale(half)}%`;
+    const mark = make("span", { class: "half", "aria-hidden": "true", hidden: limit === undefined ? "" : false });
+    if (limit !== undefined) mark.style.left = `${scale(limit)}%`;
     return make(
       "li",
       { class: kind, "data-value": value },
@@ -38,24 +46,25 @@ const startRows = () => {
     const why = row.why[Number(pickScore.value)];
     const ends = [why.start];
     for (const step of why.steps) ends.push(ends.at(-1) + step[2]);
-    const low = Math.min(0, half, ...ends);
-    const high = Math.max(half, ...ends);
+    const { limit, name, said } = verdict(why);
+    const low = Math.min(0, limit ?? 0, ...ends);
+    const high = Math.max(limit ?? 0, ...ends);
     const scale = (value) => (100 * (value - low)) / (high - low || 1);
     const heading = (text) => make("li", { class: "heading" }, text);
-    const lines = [line("total", facts.fromMean ? "the mean row" : "a row of zeros", 0, why.start, scale, why.start)];
+    const lines = [line("total", facts.fromMean ? "the mean row" : "a row of zeros", 0, why.start, scale, why.start, limit)];
     let kind = "";
     why.steps.forEach((step, k) => {
       if (step[0] !== kind) lines.push(heading(step[0] === "feature" ? "Features, through the label's own model" : "Other labels, through B"));
       kind = step[0];
-      lines.push(line(kind, title(row, step), ends[k], ends[k + 1], scale, step[2]));
+      lines.push(line(kind, title(row, step), ends[k], ends[k + 1], scale, step[2], limit));
     });
-    lines.push(heading("Together"), line("total", `${score}, the score`, 0, why.score, scale, why.score));
+    lines.push(heading("Together"), line("total", `${score}, the score`, 0, why.score, scale, why.score, limit));
     const has = row.truth?.includes(why.label);
     const truth = row.truth ? `; the row ${has ? "has" : "does not have"} it` : "";
-    const verdict = why.score > half ? `above ${above}: predicted` : `not above ${above}: not predicted`;
+    const drawn = name ? ` The dashed line is ${name}.` : "";
     place.replaceChildren(
       make("ol", { class: "waterfall" }, ...lines),
-      make("p", { class: "quiet", id: "verdict" }, `${names[why.label]}: ${score} = ${plain(why.score)}, ${verdict}${truth}. The dashed line is ${above}.`),
+      make("p", { class: "quiet", id: "verdict" }, `${names[why.label]}: ${score} = ${plain(why.score)}, ${said}${truth}.${drawn}`),
     );
   };
 

@@ -1,0 +1,126 @@
+"""Where a command may write: not over its input, nor over files of another kind."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Force = Annotated[
+    bool,
+    typer.Option("--force", help="Replace the output even if it is of another kind."),
+]
+
+#: Bytes at the start of a file that tell its kind.
+_HEAD = 4096
+
+
+def _is_model(head: bytes) -> bool:
+    return head[8:].startswith(
+        (b'{"__metadata__":{"homi"', b'{"__metadata__":{"sha256"')
+    )
+
+
+def _is_page(head: bytes) -> bool:
+    start = head.lower()
+    return start.startswith(b"<!doctype html>") and b"content-security-policy" in start
+
+
+def _is_text(head: bytes) -> bool:
+    try:
+        head.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        # The last letter may be cut.
+        if len(head) < _HEAD or error.start < _HEAD - 4:
+            return False
+    return b"\0" not in head and not head.lower().startswith(b"<!doctype")
+
+
+def _starts(*magic: bytes) -> Callable[[bytes], bool]:
+    return lambda head: head.startswith(magic)
+
+
+def _is_onnx(head: bytes) -> bool:
+    # The version, then who made it.
+    return head.startswith(b"\x08") and b"homi" in head[:16]
+
+
+#: What a command writes -> how an error names it, and whether a file is one.
+_KINDS: dict[str, tuple[str, Callable[[bytes], bool]]] = {
+    "model": ("a model file of homi", _is_model),
+    "page": ("a page of homi", _is_page),
+    "onnx": ("an ONNX file of homi", _is_onnx),
+    "scores": ("a table of homi demo", _starts(b"| method |")),
+    ".png": ("a PNG picture", _starts(b"\x89PNG")),
+    ".csv": ("a CSV file", _is_text),
+    ".tsv": ("a TSV file", _is_text),
+    ".parquet": ("a Parquet file", _starts(b"PAR1")),
+    ".gz": ("a file packed by gzip", _starts(b"\x1f\x8b")),
+    ".xz": ("a file packed by xz", _starts(b"\xfd7zXZ\0")),
+    ".bz2": ("a file packed by bzip2", _starts(b"BZh")),
+}
+
+_SPECIAL = {
+    stat.S_IFDIR: "a directory",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+}
+
+
+def check_output(
+    path: Path, kind: str, inputs: Iterable[Path] = (), *, force: bool = False
+) -> None:
+    """Refuse an output that would destroy something, before anything is computed.
+
+    Parameters
+    ----------
+    path : Path
+        The file to write. Symbolic links are followed.
+    kind : str
+        What will be written, a key of ``_KINDS``.
+    inputs : iterable of Path
+        What the command reads; those that are no files are left out.
+    force : bool
+        Whether a file of another kind may be replaced. An input never may.
+    """
+    # A link leads to another directory, which is the one that is written to.
+    target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        raise typer.BadParameter(f"there is no directory {target.parent} to write to.")
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        _check_writable(target.parent)
+        return
+    if not stat.S_ISREG(found.st_mode):
+        what = _SPECIAL.get(stat.S_IFMT(found.st_mode), "no regular file")
+        raise ValueError(f"{path} is {what}; name a file to write to.")
+    for given in inputs:
+        if os.path.exists(given) and os.path.samefile(given, path):
+            raise ValueError(
+                f"the output {path} is the input {given}, which would be lost; name "
+                "another output."
+            )
+    _check_writable(target.parent)
+    name, is_kind = _KINDS[kind]
+    if force or not found.st_size:
+        return
+    with open(path, "rb") as file:
+        if not is_kind(file.read(_HEAD)):
+            raise ValueError(
+                f"{path} is there and is not {name}; name another output, or pass "
+                "--force to replace it."
+            )
+
+
+def _check_writable(directory: Path) -> None:
+    if not os.access(directory, os.W_OK | os.X_OK):
+        raise PermissionError(
+            f"nothing can be written to {directory}: permission denied."
+        )
