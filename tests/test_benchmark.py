@@ -22,7 +22,7 @@ from homi.benchmark.experiment_file import read_experiment
 from homi.benchmark.methods import METHODS, marked
 from homi.benchmark.printed import printed_results
 from homi.benchmark.results import means_of, read_results, summarise
-from homi.cli import app
+from homi.cli.app import app
 from homi.datasets.dataset import Dataset
 from homi.metrics import PAPER_METRICS
 from homi.report.paper.given import read_given

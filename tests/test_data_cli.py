@@ -7,8 +7,8 @@ import re
 import pytest
 from typer.testing import CliRunner
 
-from homi import data_cli
-from homi.cli import app
+from homi.cli import data as data_cli
+from homi.cli.app import app
 from homi.datasets.fetch import cached_path
 from homi.datasets.registry import registry
 from test_fetch import (  # noqa: F401

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from homi import demo
 from homi.__main__ import main
-from homi.cli import app
+from homi.cli import demo
+from homi.cli.app import app
 
 
 def test_the_command_shows_scores_pairs_and_a_picture(tmp_path):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from homi.cli import app
+from homi.cli.app import app
 
 PAGE = (Path(__file__).parents[1] / "docs" / "command.md").read_text(encoding="utf-8")
 

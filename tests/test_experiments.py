@@ -14,7 +14,7 @@ from homi.benchmark.exchange import difference, merge, verify
 from homi.benchmark.experiment_file import read_experiment
 from homi.benchmark.forecast import Forecast
 from homi.benchmark.methods import EVERYTHING, variant, with_settings
-from homi.cli import app
+from homi.cli.app import app
 
 TEXT = """
 name = "small"

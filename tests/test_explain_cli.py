@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from conftest import random_rows
 from homi import HOMI
-from homi.cli import app
+from homi.cli.app import app
 from homi.datasets import Dataset, write
 from test_explorer import page_facts
 

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from homi import HOMI
-from homi.cli import app
+from homi.cli.app import app
 from homi.explorer import explain
 from homi.plots import draw_correlation
 from test_explorer import page_facts

@@ -16,7 +16,7 @@ from sklearn.metrics import f1_score, precision_score, roc_auc_score
 from typer.testing import CliRunner
 
 from homi import HOMI, HOMICV
-from homi.cli import app
+from homi.cli.app import app
 from homi.datasets import Dataset, read, write
 from homi.io import load_file, load_model, save
 from homi.metrics import METRICS, PAPER_METRICS, hamming_loss
@@ -502,7 +502,7 @@ def test_debug_gives_the_traceback(here):
 
 
 def test_a_mistake_of_ours_is_a_sentence_too(here, monkeypatch):
-    monkeypatch.setattr("homi.model_cli.fit_command.make", lambda *_: {}["oops"])
+    monkeypatch.setattr("homi.cli.fit.make", lambda *_: {}["oops"])
     text = refused("fit", here / "train.csv", "-l", "tag*", "--drop", "id")
     assert "--debug" in text
 
@@ -537,7 +537,7 @@ def test_ctrl_c_is_one_sentence(here, tmp_path):
 _SLOW_FIT = """
 import time
 import homi.__main__ as program
-import homi.cli, homi.model_cli.fit_command as command
+import homi.cli, homi.cli.fit as command
 command.make = lambda *given: (print("ready", flush=True), time.sleep(60))
 program.main()
 """

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from homi.cli import app
+from homi.cli.app import app
 
 TAGS = ["tag_x", "tag_y"]
 

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from typer.testing import CliRunner
 
 from homi import HOMI, HOMICV
-from homi.cli import app
+from homi.cli.app import app
 from homi.explorer import explain
 from homi.io import load_model
 from homi.thresholds import TunedThresholds

@@ -9,7 +9,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from typer.testing import CliRunner
 
-from homi.cli import app as homi_app
+from homi.cli.app import app as homi_app
 
 #: Characters in a line; what fits beside the site's navigation.
 WIDTH = 92

@@ -11,7 +11,7 @@ def _stopped() -> int:
 def main() -> None:
     """Run the command, or say what to install for it."""
     try:
-        from homi.cli import app
+        from homi.cli.app import app
     except KeyboardInterrupt:
         sys.exit(_stopped())
     except ImportError as error:

@@ -12,14 +12,14 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import Pipeline
 
+from homi.cli.apply import Loaded, load_for_rows
+from homi.cli.source import File, open_file, read_labels
 from homi.datasets.dataset import Dataset
 from homi.datasets.files import split_name
 from homi.datasets.load import load
 from homi.datasets.read import read
 from homi.estimators import HOMI
 from homi.explorer import Facts, facts
-from homi.model_cli.apply import Loaded, load_for_rows
-from homi.model_cli.source import File, open_file, read_labels
 from homi.thresholds import TunedThresholds
 
 

@@ -8,12 +8,12 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from homi.cli_output import Force
-from homi.model_cli.apply import Loaded, load_for_rows
-from homi.model_cli.guard import AsJson, Debug, Quiet, guarded, print_json, working
-from homi.model_cli.options import Model, Rows, Text
-from homi.model_cli.source import File, open_file
-from homi.model_cli.table_file import check_table, write_table
+from homi.cli.apply import Loaded, load_for_rows
+from homi.cli.guard import AsJson, Debug, Quiet, guarded, print_json, working
+from homi.cli.options import Model, Rows, Text
+from homi.cli.output import Force
+from homi.cli.source import File, open_file
+from homi.cli.table_file import check_table, write_table
 from homi.thresholds.scores import label_probabilities
 
 

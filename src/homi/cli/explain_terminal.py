@@ -10,8 +10,8 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from homi.cli.guard import shown
 from homi.explorer import Facts, Learnt, Row
-from homi.model_cli.guard import shown
 
 #: Labels of a row that are explained on the terminal.
 _MOST_LABELS = 5

@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from homi.cli_output import check_output
+from homi.cli.output import check_output
 from homi.datasets.files import split_name, writing
 
 FORMS = (".csv", ".tsv", ".parquet")

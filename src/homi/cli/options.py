@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from homi.cli.build import Objective, Strategy
 from homi.datasets.files import split_name
-from homi.model_cli.build import Objective, Strategy
 
 
 class NominalName(StrEnum):

@@ -14,10 +14,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 from sklearn.model_selection import KFold
 
-from homi.metrics import METRICS, PAPER_METRICS, evaluate
-from homi.model_cli.build import Recipe, Strategy, fit_and_score
-from homi.model_cli.guard import AsJson, Debug, Quiet, guarded, print_json
-from homi.model_cli.options import (
+from homi.cli.build import Recipe, Strategy, fit_and_score
+from homi.cli.guard import AsJson, Debug, Quiet, guarded, print_json
+from homi.cli.options import (
     Budget,
     Drop,
     HowMissing,
@@ -36,7 +35,8 @@ from homi.model_cli.options import (
     Tune,
     check_budget,
 )
-from homi.model_cli.source import Labelled, open_file, read_labelled
+from homi.cli.source import Labelled, open_file, read_labelled
+from homi.metrics import METRICS, PAPER_METRICS, evaluate
 from homi.thresholds.scores import label_scores
 from homi.verdict import predicted_labels
 

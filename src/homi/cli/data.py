@@ -16,7 +16,7 @@ from rich.progress import (
     TransferSpeedColumn,
 )
 
-from homi.cli_errors import one_sentence
+from homi.cli.errors import one_sentence
 from homi.datasets.cache import cache_directory, file_sha256
 from homi.datasets.fetch import FetchError, cached_path
 from homi.datasets.fetch import fetch as bring

@@ -9,12 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from homi import HOMICV
-from homi.cli_output import Force, check_output
-from homi.datasets.cache import file_sha256
-from homi.io import save
-from homi.model_cli.build import Made, Recipe, Strategy, last_step, make
-from homi.model_cli.guard import AsJson, Debug, Quiet, guarded, print_json, working
-from homi.model_cli.options import (
+from homi.cli.build import Made, Recipe, Strategy, last_step, make
+from homi.cli.guard import AsJson, Debug, Quiet, guarded, print_json, working
+from homi.cli.options import (
     Budget,
     Drop,
     HowMissing,
@@ -34,7 +31,10 @@ from homi.model_cli.options import (
     check_budget,
     files_read,
 )
-from homi.model_cli.source import Labelled, open_file, read_labelled
+from homi.cli.output import Force, check_output
+from homi.cli.source import Labelled, open_file, read_labelled
+from homi.datasets.cache import file_sha256
+from homi.io import save
 from homi.thresholds import TunedThresholds
 
 

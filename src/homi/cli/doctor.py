@@ -15,7 +15,7 @@ import threadpoolctl
 import typer
 
 import homi
-from homi.model_cli.guard import AsJson, Debug, Quiet, guarded, print_json
+from homi.cli.guard import AsJson, Debug, Quiet, guarded, print_json
 
 _CORE = ("numpy", "scipy", "scikit-learn", "faiss-cpu", "threadpoolctl", "joblib")
 

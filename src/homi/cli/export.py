@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
-from homi.cli_output import Force, check_output
+from homi.cli.apply import load_for_rows
+from homi.cli.guard import AsJson, Debug, Quiet, guarded, print_json, working
+from homi.cli.options import Model
+from homi.cli.output import Force, check_output
 from homi.io import export_onnx
-from homi.model_cli.apply import load_for_rows
-from homi.model_cli.guard import AsJson, Debug, Quiet, guarded, print_json, working
-from homi.model_cli.options import Model
 
 
 class InputType(StrEnum):

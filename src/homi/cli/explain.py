@@ -9,12 +9,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from homi.cli_output import Force, check_output
-from homi.estimators import HOMI
-from homi.explain_cli.subject import Subject, is_model_file, of_data, of_model_file
-from homi.explain_cli.terminal import print_row, summary
-from homi.explorer import write
-from homi.model_cli.guard import (
+from homi.cli.explain_subject import Subject, is_model_file, of_data, of_model_file
+from homi.cli.explain_terminal import print_row, summary
+from homi.cli.guard import (
     AsJson,
     Debug,
     Quiet,
@@ -24,7 +21,10 @@ from homi.model_cli.guard import (
     shown,
     working,
 )
-from homi.model_cli.options import Seed
+from homi.cli.options import Seed
+from homi.cli.output import Force, check_output
+from homi.estimators import HOMI
+from homi.explorer import write
 
 #: The largest weight of a term: squares and products of larger ones overflow.
 _MOST = 1e100

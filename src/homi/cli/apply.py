@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from homi.cli.build import last_step
+from homi.cli.columns import Column, Columns, texts
+from homi.cli.guard import say
+from homi.cli.source import File, listed, read_features
 from homi.io import ModelFileError, load_file
-from homi.model_cli.build import last_step
-from homi.model_cli.columns import Column, Columns, texts
-from homi.model_cli.guard import say
-from homi.model_cli.source import File, listed, read_features
 from homi.thresholds import TunedThresholds
 from homi.thresholds.scores import label_scores
 from homi.verdict import predicted_labels

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from homi.cli_errors import sentence
+from homi.cli.errors import sentence
 
 AsJson = Annotated[
     bool, typer.Option("--json", help="For programs: one JSON object on stdout.")

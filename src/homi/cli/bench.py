@@ -15,7 +15,6 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from homi.bench_progress import progress
 from homi.benchmark.cells import Study, Task
 from homi.benchmark.engines import Engine, cluster, local
 from homi.benchmark.exchange import Difference
@@ -25,7 +24,8 @@ from homi.benchmark.experiment import Experiment
 from homi.benchmark.experiment_file import read_experiment
 from homi.benchmark.runner import missing, sort_out
 from homi.benchmark.runner import run as run_tasks
-from homi.cli_errors import one_sentence
+from homi.cli.bench_progress import progress
+from homi.cli.errors import one_sentence
 from homi.datasets.load import at_hand
 
 bench_app = typer.Typer(

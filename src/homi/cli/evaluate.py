@@ -9,9 +9,8 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from homi.metrics import METRICS
-from homi.model_cli.apply import load_for_rows
-from homi.model_cli.guard import (
+from homi.cli.apply import load_for_rows
+from homi.cli.guard import (
     AsJson,
     Debug,
     Quiet,
@@ -21,9 +20,10 @@ from homi.model_cli.guard import (
     shown,
     working,
 )
-from homi.model_cli.measures import all_metrics, by_label
-from homi.model_cli.options import Model, Rows, Text
-from homi.model_cli.source import File, listed, open_file, read_labels
+from homi.cli.measures import all_metrics, by_label
+from homi.cli.options import Model, Rows, Text
+from homi.cli.source import File, listed, open_file, read_labels
+from homi.metrics import METRICS
 
 
 def evaluate(

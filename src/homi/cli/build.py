@@ -12,9 +12,9 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import Pipeline
 
 from homi import HOMI, HOMICV
+from homi.cli.columns import Columns
+from homi.cli.source import Labelled, take_rows
 from homi.datasets.read import Missing, Nominal
-from homi.model_cli.columns import Columns
-from homi.model_cli.source import Labelled, take_rows
 from homi.thresholds import TunedThresholds
 
 

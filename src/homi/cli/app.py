@@ -15,14 +15,19 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
 import homi
-from homi import demo as demonstration
-from homi.bench_cli import bench_app
-from homi.cli_output import Force, check_output
-from homi.data_cli import data_app
-from homi.explain_cli import explain
-from homi.model_cli import COMMANDS
-from homi.model_cli.guard import Debug, guarded
-from homi.model_cli.options import Seed
+from homi.cli import demo as demonstration
+from homi.cli.bench import bench_app
+from homi.cli.cv import cv
+from homi.cli.data import data_app
+from homi.cli.doctor import doctor
+from homi.cli.evaluate import evaluate
+from homi.cli.explain import explain
+from homi.cli.export import export
+from homi.cli.fit import fit
+from homi.cli.guard import Debug, guarded
+from homi.cli.options import Seed
+from homi.cli.output import Force, check_output
+from homi.cli.predict import predict
 
 app = typer.Typer(
     help="Multi-label classification that learns how labels depend on each other.",
@@ -56,7 +61,7 @@ def _main(
             stream.reconfigure(errors="backslashreplace")
 
 
-for _command in COMMANDS:
+for _command in (fit, predict, evaluate, cv, export, doctor):
     app.command()(_command)
 
 

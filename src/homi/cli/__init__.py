@@ -1,0 +1,1 @@
+"""Every command: fit predict evaluate cv explain export doctor data bench demo."""
