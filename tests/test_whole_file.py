@@ -2,6 +2,7 @@
 
 import os
 import socket
+import stat
 import time
 
 import pytest
@@ -34,6 +35,45 @@ def test_the_target_changes_at_the_end(tmp_path):
         assert unfinished_in(tmp_path) == [unfinished]
     assert path.read_text() == "new"
     assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def mode_of(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o400, 0o666])
+def test_a_rewritten_file_keeps_its_permissions(mode, tmp_path):
+    path, link = tmp_path / "model.homi", tmp_path / "latest"
+    path.write_text("old")
+    path.chmod(mode)
+    link.symlink_to(path)
+    for name in (path, link):
+        write(name)
+        assert path.read_text() == "new"
+        assert mode_of(path) == mode
+
+
+def test_a_new_file_has_the_permissions_of_the_umask(tmp_path):
+    path, plain = tmp_path / "model.homi", tmp_path / "plain"
+    write(path)
+    plain.write_text("")
+    assert mode_of(path) == mode_of(plain)
+
+
+def test_others_cannot_read_a_private_file_while_it_is_rewritten(tmp_path):
+    path = tmp_path / "model.homi"
+    path.write_text("old")
+    path.chmod(0o600)
+    with whole_file(path) as unfinished:
+        unfinished.write_text("new")
+        assert mode_of(unfinished) == 0o600
+
+
+def test_a_file_may_become_empty(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    write(path, "")
+    assert path.read_text() == ""
 
 
 def test_after_an_error_nothing_has_changed(tmp_path):
