@@ -8,7 +8,7 @@ from scipy import sparse
 
 from conftest import Watch, random_rows
 from homi import HOMI, HOMICV, memory
-from homi.graph import neighbour_laplacian
+from homi.graph import neighbor_laplacian
 from homi.matrix_free import (
     Given,
     compacted,
@@ -19,7 +19,7 @@ from homi.matrix_free import (
 )
 from homi.model.features import is_compacted
 from homi.model.route import compacts, is_for_direct
-from homi.moments import column_units
+from homi.moments import column_scaling
 from homi.solver import total
 
 
@@ -31,8 +31,8 @@ def thinned(X):
 
 
 def given_of(X, Y, standardize, n_neighbors=None):
-    mean, scale = column_units(X)
-    L = n_neighbors and neighbour_laplacian(X, n_neighbors, mean=mean, scale=scale)
+    mean, scale = column_scaling(X)
+    L = n_neighbors and neighbor_laplacian(X, n_neighbors, mean=mean, scale=scale)
     if not standardize:
         scale = np.ones_like(scale)
     units = {"mean": mean, "scale": scale, "standardize": standardize}

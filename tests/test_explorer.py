@@ -14,9 +14,14 @@ from conftest import random_rows
 from homi import HOMI
 from homi.explorer import explain, facts
 from homi.explorer.evidence import agreement, evidence, phi, quality
-from homi.explorer.islands import packed_discs
+from homi.explorer.layout import (
+    clustered_order,
+    label_map,
+    off_diagonal,
+    packed_discs,
+    strongest,
+)
 from homi.explorer.pack import MOST_EXACT, packed, rounding
-from homi.explorer.places import clustered_order, label_map, off_diagonal, strongest
 from test_high_order import binary_rows
 
 NASTY = [

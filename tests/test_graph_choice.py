@@ -8,7 +8,7 @@ from scipy import sparse
 
 from conftest import random_rows
 from homi import HOMI
-from homi.graph import nearest, neighbour_laplacian
+from homi.graph import nearest, neighbor_laplacian
 from homi.graph.approximate import GOAL, ApproximateSearch
 from homi.graph.choose import choose_graph
 
@@ -42,8 +42,8 @@ def test_recall_is_what_it_says(kind):
 def test_units_are_those_of_the_exact_search():
     X = clustered(seed=1) * np.geomspace(1, 100, 20)
     units = {"mean": X.mean(axis=0), "scale": X.std(axis=0)}
-    L = neighbour_laplacian(X, 10, **units, search=ApproximateSearch(0)).toarray()
-    exact = neighbour_laplacian(X, 10, **units).toarray()
+    L = neighbor_laplacian(X, 10, **units, search=ApproximateSearch(0)).toarray()
+    exact = neighbor_laplacian(X, 10, **units).toarray()
     assert np.trace(L) == pytest.approx(np.trace(exact), rel=0.02)
     np.testing.assert_allclose(L.sum(axis=1), 0, atol=1e-10)
 

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.linear_model import RidgeCV
 
 from conftest import make_problem, random_rows
-from homi.graph import neighbour_laplacian
+from homi.graph import neighbor_laplacian
 from homi.moments import Moments
 from homi.solver import Problem, solve, zero_params
 from homi.solver.held_out import leave_one_out
@@ -56,7 +56,7 @@ def test_rows_in_units_of_their_own(container):
     moments = Moments.from_rows(X, Y)
     mean, scale = moments.x_mean, moments.scale()
     scaled = (X - mean) / scale
-    L = neighbour_laplacian(scaled, 4)
+    L = neighbor_laplacian(scaled, 4)
     problem = Problem(Moments.from_rows(scaled, Y).with_graph(scaled, L), lam=2.0)
     B = solve(problem).params.B
     given = {"mean": mean, "scale": scale}

@@ -11,7 +11,7 @@ import scipy.linalg
 
 from conftest import random_rows
 from homi import HOMI
-from homi.graph import neighbour_laplacian
+from homi.graph import neighbor_laplacian
 from homi.moments import Moments
 from homi.solver import (
     Correction,
@@ -41,7 +41,7 @@ class Page:
         self.YtY, self.H = self.Y.T @ self.Y, self.X.T @ self.L @ self.X
         self.a, self.b = self.X.T @ self.one, self.Y.T @ self.one
         moments = Moments.from_rows(self.X, self.Y)
-        moments = moments.with_graph(self.X, neighbour_laplacian(self.X, S))
+        moments = moments.with_graph(self.X, neighbor_laplacian(self.X, S))
         self.problem = Problem(moments, LAM, BETA, GAMMA)
 
     def laplacian(self):
@@ -94,7 +94,7 @@ def anywhere(page):
 
 
 def test_the_graph(page):
-    L = neighbour_laplacian(page.X, S).toarray()
+    L = neighbor_laplacian(page.X, S).toarray()
     np.testing.assert_allclose(L, page.L, atol=1e-6)
     assert np.linalg.eigvalsh(page.L).min() > -1e-10
     K = page.Y @ np.random.default_rng(1).normal(size=(4, 4))

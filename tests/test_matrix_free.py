@@ -12,7 +12,7 @@ from scipy import sparse
 from conftest import random_rows
 from homi import HOMI, memory
 from homi.datasets.paper import printed_tables
-from homi.graph import neighbour_laplacian
+from homi.graph import neighbor_laplacian
 from homi.matrix_free import Given, cost, solve_rows
 from homi.matrix_free import solve as door
 from homi.matrix_free.gradients import Systems
@@ -20,7 +20,7 @@ from homi.matrix_free.labels import AllDirections, LabelGram, LeadingDirections
 from homi.matrix_free.problem import RowsProblem
 from homi.matrix_free.rows import Rows
 from homi.model.route import is_for_direct
-from homi.moments import Moments, column_units
+from homi.moments import Moments, column_scaling
 from homi.solver import Problem, objective, total
 
 
@@ -37,9 +37,9 @@ def thinned(X):
 
 def problems(X, Y, n_neighbors=5, *, standardize=False, gamma=1.0, **hyper):
     """One problem twice: through moments and through rows."""
-    mean, scale = column_units(X)
+    mean, scale = column_scaling(X)
     units = {"mean": mean, "scale": scale} if standardize else {}
-    L = neighbour_laplacian(X, n_neighbors, **units)
+    L = neighbor_laplacian(X, n_neighbors, **units)
     moments = Moments.from_rows(X, Y).with_graph(X, L)
     if standardize:
         moments = moments.standardized()
@@ -169,10 +169,10 @@ def test_products_are_those_of_rows_written_out(kind):
     X[:, 1] += 100.0
     X = kind(X)
     dense = X.toarray() if sparse.issparse(X) else X
-    mean, scale = column_units(X)
+    mean, scale = column_scaling(X)
     rng = np.random.default_rng(2)
     last, V, E = rng.normal(size=7), rng.normal(size=(7, 3)), rng.normal(size=(31, 3))
-    L = neighbour_laplacian(X, 3)
+    L = neighbor_laplacian(X, 3)
     rows = Rows.of(X, mean, scale, last, L)
     expected = np.vstack([(dense - mean) / scale, last])
     np.testing.assert_allclose(rows.times(V), expected @ V, atol=1e-10)
@@ -245,7 +245,7 @@ def test_the_units_are_those_of_the_moments(kind):
     X[:, 3] = 7.0
     X = kind(X)
     moments = Moments.from_rows(X, Y)
-    mean, scale = column_units(X)
+    mean, scale = column_scaling(X)
     np.testing.assert_allclose(mean, moments.x_mean, rtol=1e-12)
     np.testing.assert_allclose(scale, moments.scale(), rtol=1e-6)
 

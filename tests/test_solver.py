@@ -8,7 +8,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import reference
 from conftest import make_problem, random_rows
-from homi.graph import neighbour_laplacian
+from homi.graph import neighbor_laplacian
 from homi.moments import Moments
 from homi.solver import (
     Params,
@@ -71,7 +71,7 @@ def as_learnt(params):
 
 
 def literal(X, Y, n_neighbors=5, **hyper):
-    L = neighbour_laplacian(X, n_neighbors).toarray()
+    L = neighbor_laplacian(X, n_neighbors).toarray()
     return reference.Given(X, Y, L, **hyper)
 
 

@@ -560,9 +560,9 @@ class Wide(RidgeClassifier):
 @pytest.mark.parametrize(
     ("inner", "error", "message"),
     [
-        (Silent(), TypeError, "Silent gives no scores.*wrap a classifier that has one"),
-        (Broken(), ValueError, "decision_function of Broken gave .* NaN"),
-        (Wide(), ValueError, r"gave shape \(18, 8\) for 4 labels, expected \(18, 4\)"),
+        (Silent(), TypeError, "Silent has no scores.*wrap a classifier that has one"),
+        (Broken(), ValueError, "decision_function of Broken returned .* NaN"),
+        (Wide(), ValueError, r"returned shape \(18, 8\) for 4 labels, expected \(18, 4\)"),
     ],
 )
 def test_a_classifier_that_will_not_do_is_named(inner, error, message, rows):

@@ -150,9 +150,9 @@ class Moments:
 
     def standardized(self) -> Moments:
         """Moments of the rows with every feature at mean 0 and variance 1."""
-        return self.in_units(self.x_mean, self.scale())
+        return self.scaled(self.x_mean, self.scale())
 
-    def in_units(self, mean: Array, scale: Array) -> Moments:
+    def scaled(self, mean: Array, scale: Array) -> Moments:
         """Moments of the rows ``(x - mean) / scale``."""
         by = 1.0 / scale
         return replace(
@@ -220,7 +220,7 @@ def quadratic(X: Any, L: sparse.csr_array) -> Array:
     return H
 
 
-def column_units(X: Any, w: Array | None = None) -> tuple[Array, Array]:
+def column_scaling(X: Any, w: Array | None = None) -> tuple[Array, Array]:
     """Means of the columns and their deviations, as in Moments but in O(nm)."""
     X = _rows(X)
     # Any value inside the spread will do to keep digits.

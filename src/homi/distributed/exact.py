@@ -14,7 +14,7 @@ from dask.delayed import Delayed, delayed
 
 from homi.distributed.blocks import Block, Blocks, stacked
 from homi.distributed.tasks import each, fused, tree_sum
-from homi.graph.between import edge_product, found_among, nearest_of
+from homi.graph.block_pairs import edge_product, found_among, nearest_of
 from homi.linalg import Array
 
 #: Blocks next to each other are joined until there are no more than these: pairs of
@@ -22,7 +22,7 @@ from homi.linalg import Array
 _MOST = 24
 
 
-def neighbour_product(
+def neighbor_product(
     blocks: Blocks,
     n_neighbors: int,
     mean: Array,

@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.stats import rankdata
 
 from homi.explorer.high_order import LabelSet, label_sets
-from homi.explorer.places import off_diagonal
+from homi.explorer.layout import off_diagonal
 
 Array = NDArray[np.float64]
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from homi.explorer.evidence import Evidence, Quality, evidence, quality
+from homi.explorer.layout import Map, clustered_order, label_map, strongest
 from homi.explorer.model import (
     Learnt,
     features_of,
@@ -19,7 +20,6 @@ from homi.explorer.model import (
     innermost_rows,
     learnt,
 )
-from homi.explorer.places import Map, clustered_order, label_map, strongest
 from homi.explorer.waterfall import Step, Waterfalls, steps, waterfalls
 from homi.verdict import predicted_labels
 

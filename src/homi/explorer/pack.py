@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from homi.explorer.evidence import Evidence, Quality, agreement
 from homi.explorer.facts import Facts, Row, Why
-from homi.explorer.places import off_diagonal
+from homi.explorer.layout import off_diagonal
 
 #: More labels than this, and entries of B are rounded to 1/32767 of the largest.
 MOST_EXACT = 200

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from homi.graph.exact import Best, Neighbours, others, unit_rows
+from homi.graph.exact import Best, Neighbors, others, unit_rows
 from homi.linalg import Array
 
 #: Share of true neighbours to be found, and rows that it is measured on.
@@ -39,7 +39,7 @@ class ApproximateSearch:
 
     def __call__(
         self, X: Any, n_neighbors: int, *, mean: Array | None, scale: Array | None
-    ) -> Neighbours:
+    ) -> Neighbors:
         n, m = X.shape
         mean = np.zeros(m) if mean is None else mean
         scale = np.ones(m) if scale is None else scale
@@ -57,7 +57,7 @@ class ApproximateSearch:
             missing = found < 0
             indices[part] = np.where(missing, own[:, None], found)
             correlations[part] = np.where(missing, 0.0, scores)
-        return Neighbours(indices, correlations)
+        return Neighbors(indices, correlations)
 
 
 class _UnitRows:

@@ -33,7 +33,7 @@ _THIN = 0.01
 _FLAT = 1e-7
 
 
-class Neighbours(NamedTuple):
+class Neighbors(NamedTuple):
     """For each of n rows, s other rows and the Pearson correlation with each."""
 
     indices: NDArray[np.int64]
@@ -42,7 +42,7 @@ class Neighbours(NamedTuple):
 
 def nearest(
     X: Any, n_neighbors: int, *, mean: Array | None = None, scale: Array | None = None
-) -> Neighbours:
+) -> Neighbors:
     """The ``n_neighbors`` rows most correlated with each row of ``(X - mean) / scale``.
 
     A row is never its own neighbour, also where copies of it exist. A row without
@@ -83,13 +83,13 @@ def without_self(found: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _nearest_dense(
     X: NDArray[Any], n_neighbors: int, mean: Array, scale: Array
-) -> Neighbours:
+) -> Neighbors:
     unit = unit_rows(X, mean, scale)
     single = unit.astype(np.float32)
     n, k = len(unit), n_neighbors + 1
     found = search(single, lambda columns: single[columns].T, n, k).indices()
     indices = without_self(found)
-    return Neighbours(indices, correlations(unit, unit, indices))
+    return Neighbors(indices, correlations(unit, unit, indices))
 
 
 def correlations(unit: Array, other: Array, indices: NDArray[np.int64]) -> Array:
@@ -129,10 +129,10 @@ def _inverse_spread(spread: Array, length: Array) -> Array:
     return np.where(flat, 0.0, 1.0 / np.where(flat, 1.0, spread))
 
 
-def _nearest_sparse(X: Any, n_neighbors: int, mean: Array, scale: Array) -> Neighbours:
+def _nearest_sparse(X: Any, n_neighbors: int, mean: Array, scale: Array) -> Neighbors:
     rows, every = CentredRows.of(X, mean, scale), slice(0, X.shape[0])
     indices = without_self(search_sparse(rows, every, every, n_neighbors + 1).indices())
-    return Neighbours(indices, rows.correlations(indices))
+    return Neighbors(indices, rows.correlations(indices))
 
 
 class CentredRows(NamedTuple):

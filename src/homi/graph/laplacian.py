@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from homi.graph.exact import Neighbours, nearest
+from homi.graph.exact import Neighbors, nearest
 from homi.graph.weighted import how_many, weighted
 from homi.linalg import Array
 
 
-def laplacian(neighbours: Neighbours) -> sparse.csr_array:
+def laplacian(neighbours: Neighbors) -> sparse.csr_array:
     """``L = D - S`` with S the clipped correlations, symmetrised before degrees.
 
     Each neighbour j of row i adds half its weight to both sides of the edge. The
@@ -32,14 +32,14 @@ def laplacian(neighbours: Neighbours) -> sparse.csr_array:
     return sparse.coo_array((values, places), shape=(n, n)).tocsr()
 
 
-def neighbour_laplacian(
+def neighbor_laplacian(
     X: Any,
     n_neighbors: int,
     *,
     mean: Array | None = None,
     scale: Array | None = None,
     weights: Array | None = None,
-    search: Callable[..., Neighbours] = nearest,
+    search: Callable[..., Neighbors] = nearest,
 ) -> sparse.csr_array:
     """L of the rows ``(X - mean) / scale`` tied to their most correlated rows.
 

@@ -10,10 +10,10 @@ import numpy as np
 from scipy import sparse
 
 from homi.graph.anchors import AnchorPlan, tie
-from homi.graph.between import found_among
+from homi.graph.block_pairs import found_among
 from homi.graph.exact import others, unit_rows
 from homi.linalg import Array
-from homi.moments import column_units
+from homi.moments import column_scaling
 
 #: Rows per anchor, and bytes of all of them as dense float32, that k-means is given.
 _ROWS_PER_ANCHOR, _TRAINING_BYTES = 64, 2**28
@@ -64,7 +64,7 @@ def plan_anchors(
         their exact graph, as far as some of them tell: γ means the same for both.
     """
     n, m = X.shape
-    center, scale = column_units(X)
+    center, scale = column_scaling(X)
     mean = center if standardize else np.zeros(m)
     scale = scale if standardize else np.ones(m)
     empty = AnchorPlan(center, mean, scale, np.empty((0, m)), n_neighbors, 0.0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from homi.graph.exact import Neighbours
+from homi.graph.exact import Neighbors
 from homi.linalg import Array
 
 #: Of n_neighbors, how many times as many rows a row is tied to at most. Rows of small
@@ -25,7 +25,7 @@ def how_many(weights: Array, n_neighbors: int) -> int:
     return min(enough, len(lightest), len(weights) - 1)
 
 
-def weighted(found: Neighbours, weights: Array, n_neighbors: int) -> Neighbours:
+def weighted(found: Neighbors, weights: Array, n_neighbors: int) -> Neighbors:
     """Neighbours whose correlations are multiplied by the weight of the tie.
 
     The tie of row i to its neighbour j counts once for each of i's copies and for each
@@ -43,4 +43,4 @@ def weighted(found: Neighbours, weights: Array, n_neighbors: int) -> Neighbours:
     # Where too few rows were looked for, those found stand for the rest.
     filled = taken.sum(axis=1, keepdims=True)
     taken *= np.where(filled > 0, places / np.where(filled > 0, filled, 1.0), 0.0)
-    return Neighbours(indices, weights[:, None] * taken * correlations)
+    return Neighbors(indices, weights[:, None] * taken * correlations)

@@ -6,14 +6,13 @@ import math
 from numbers import Integral, Real
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from homi.base._compat import Interval
-from homi.linalg import Array
 from homi.methods.lift import single_tasks, varying_labels
 from homi.methods.prototype_classifier import PrototypeClassifier, Task
 from homi.methods.prototypes import clusters_per_cell
+from homi.typing import Array, Indices, RandomState
 
 #: The share of the rarer rows that become prototypes of a label without a partner.
 _LIFT_RATIO = 0.1
@@ -113,17 +112,17 @@ class BILAS(PrototypeClassifier):
 
     def __init__(
         self,
-        t=0.1,
-        ratio=0.5,
+        t: float = 0.1,
+        ratio: float = 0.5,
         *,
-        C=1.0,
-        max_partners=10,
-        max_prototypes=50,
-        standardize=True,
-        standardize_distances=True,
-        n_jobs=None,
-        random_state=0,
-    ):
+        C: float = 1.0,
+        max_partners: int = 10,
+        max_prototypes: int = 50,
+        standardize: bool = True,
+        standardize_distances: bool = True,
+        n_jobs: int | None = None,
+        random_state: RandomState = 0,
+    ) -> None:
         self.t = t
         self.ratio = ratio
         self.C = C
@@ -157,7 +156,7 @@ def correlation(YtY: Array, n: int) -> Array:
     return (n * YtY - np.outer(count, count)) / np.outer(spread, spread)
 
 
-def choose_pairs(near: Array, count: int) -> NDArray[np.intp]:
+def choose_pairs(near: Array, count: int) -> Indices:
     """Each label with the ``count`` others nearest to it, as pairs p < q, each once."""
     # Ties go to the label that comes first, and are not left to rounding.
     near = near.round(10)
@@ -168,7 +167,7 @@ def choose_pairs(near: Array, count: int) -> NDArray[np.intp]:
     return np.unique(np.sort(pairs, axis=1), axis=0)
 
 
-def cell_sizes(YtY: Array, n: int, pairs: NDArray[np.intp]) -> Array:
+def cell_sizes(YtY: Array, n: int, pairs: Indices) -> Array:
     """How many of n rows have both labels of a pair, only one, only the other, none."""
     p, q = pairs.T
     both, count = YtY[p, q], np.diag(YtY)

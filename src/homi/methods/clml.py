@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
 from sklearn import config_context
 from sklearn.neighbors import NearestNeighbors
 
-from homi.base._compat import Interval, StrOptions, fit_context
-from homi.graph import Neighbours, laplacian
+from homi.arrays import dense
+from homi.base._compat import Interval, StrOptions
+from homi.base.targets import Target
+from homi.graph import Neighbors, laplacian
 from homi.methods import label_graph
-from homi.methods.accuracy_threshold import most_accurate_threshold
-from homi.methods.common_features import Problem, solve
-from homi.methods.regression import MomentsClassifier, Units, label_counts
+from homi.methods.clml_solver import Problem, solve
+from homi.methods.moments_classifier import MomentsClassifier, Units, label_counts
 from homi.moments import Moments
+from homi.typing import Array, Matrix
+
+#: Numbers in a block of scores.
+_BLOCK = 2**20
+
+#: How many thresholds, from 0 to the highest score, are compared.
+_CANDIDATES = 51
 
 
 class CLML(MomentsClassifier):
@@ -127,19 +136,19 @@ class CLML(MomentsClassifier):
 
     def __init__(
         self,
-        alpha=2**-6,
-        beta=2**-7,
-        lam1=2**-7,
-        lam2=2**-5,
+        alpha: float = 2**-6,
+        beta: float = 2**-7,
+        lam1: float = 2**-7,
+        lam2: float = 2**-5,
         *,
-        gamma=2**3,
-        n_neighbors=10,
-        threshold="accuracy",
-        fit_intercept=True,
-        standardize=True,
-        max_iter=500,
-        tol=1e-3,
-    ):
+        gamma: float = 2**3,
+        n_neighbors: int = 10,
+        threshold: float | Literal["accuracy"] = "accuracy",
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        max_iter: int = 500,
+        tol: float = 1e-3,
+    ) -> None:
         self.alpha = alpha
         self.beta = beta
         self.lam1 = lam1
@@ -152,23 +161,7 @@ class CLML(MomentsClassifier):
         self.max_iter = max_iter
         self.tol = tol
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
-        """Learn from rows and their labels.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
-            Labels: 0/1 or boolean, one column each, or 1-D classes.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
-        """
-        X, target = self._check_fit_input(X, y)
+    def _fit(self, X: Matrix, target: Target) -> None:
         moments, units = self._prepare(X, target.indicator)
         problem = self._problem(X, moments, units)
         W, self.history_, converged = solve(
@@ -179,9 +172,8 @@ class CLML(MomentsClassifier):
         self.threshold_ = self._choose_threshold(X, target.indicator)
         self.intercept_ -= self.threshold_
         self._warn_if_not(converged)
-        return self
 
-    def _problem(self, X: Any, moments: Moments, units: Units) -> Problem:
+    def _problem(self, X: Matrix, moments: Moments, units: Units) -> Problem:
         counts = label_counts(moments, units)
         return Problem(
             moments.G,
@@ -193,7 +185,7 @@ class CLML(MomentsClassifier):
             self.beta,
         )
 
-    def _likeness_of_rows(self, X: Any, moments: Moments, units: Units) -> Any:
+    def _likeness_of_rows(self, X: Matrix, moments: Moments, units: Units) -> Any:
         """``XᵀL₂X``, or 0 where rows have no neighbours or they have no weight."""
         k = min(self.n_neighbors, X.shape[0])
         if k < 2 or self.lam1 == 0:
@@ -201,14 +193,14 @@ class CLML(MomentsClassifier):
         L = laplacian(_nearest(X, units, k - 1))
         return moments.with_graph(X, L, scale=units.scale).H
 
-    def _choose_threshold(self, X: Any, Y: Any) -> float:
+    def _choose_threshold(self, X: Matrix, Y: Matrix) -> float:
         if self.threshold != "accuracy":
             return float(self.threshold)
         X = sparse.csr_array(X) if sparse.issparse(X) else X
         return most_accurate_threshold(self._scores, X, Y)
 
 
-def _nearest(X: Any, units: Units, k: int) -> Neighbours:
+def _nearest(X: Matrix, units: Units, k: int) -> Neighbors:
     """The k nearest others of every row, in Euclidean distance, all of weight 1."""
     # The mean changes no distance: sparse rows stay as they are, dense ones keep
     # their digits where it is large.
@@ -220,4 +212,35 @@ def _nearest(X: Any, units: Units, k: int) -> Neighbours:
     # Megabytes of a block of distances; more is slower, and a gigabyte by default.
     with config_context(working_memory=64):
         found = search.kneighbors(return_distance=False)
-    return Neighbours(found, np.ones(found.shape))
+    return Neighbors(found, np.ones(found.shape))
+
+
+def most_accurate_threshold(
+    scores: Callable[[Any], Array], X: Matrix, Y: Matrix
+) -> float:
+    """The candidate with the highest example-based accuracy; the lowest of equals."""
+    step = max(1, _BLOCK // max(Y.shape[1], _CANDIDATES))
+    blocks = [slice(i, i + step) for i in range(0, Y.shape[0], step)]
+    highest = max(float(scores(X[rows]).max()) for rows in blocks)
+    candidates = np.linspace(0.0, max(highest, 0.0), _CANDIDATES)
+    sums = [accuracies(scores(X[rows]), Y[rows], candidates) for rows in blocks]
+    accuracy = np.sum(sums, axis=0)
+    # Sums of thirds and sevenths that are equal differ by rounding.
+    equals = accuracy >= accuracy.max() - 1e-9
+    return float(candidates[np.argmax(equals)])
+
+
+def accuracies(scores: Array, Y: Matrix, candidates: Array) -> Array:
+    """``Σ |Ŷ ∩ Y| / |Ŷ ∪ Y|`` over rows, for Ŷ the scores above each candidate."""
+    Y = dense(Y)
+    shape = len(scores), len(candidates) + 1
+    cells = np.searchsorted(candidates, scores)
+    cells += shape[1] * np.arange(shape[0])[:, None]
+
+    def count(weights: Array) -> Array:
+        table = np.bincount(cells.ravel(), weights.ravel(), shape[0] * shape[1])
+        return table.reshape(shape)[:, :0:-1].cumsum(axis=1)[:, ::-1]
+
+    both = count(Y)
+    either = count(1.0 - Y) + Y.sum(axis=1)[:, None]
+    return np.divide(both, either, out=np.ones_like(both), where=either > 0).sum(axis=0)

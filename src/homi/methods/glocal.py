@@ -16,11 +16,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 
-from homi.base._compat import Interval, fit_context
-from homi.linalg import Array
-from homi.methods.latent_labels import Problem, Weights, solve
-from homi.methods.regression import MomentsClassifier, Units
+from homi.base._compat import Interval
+from homi.base.targets import Target
+from homi.methods.glocal_solver import Problem, Weights, solve
+from homi.methods.moments_classifier import MomentsClassifier, Units
 from homi.moments import Moments
+from homi.typing import Array, Matrix, RandomState
 
 
 class GLOCAL(MomentsClassifier):
@@ -120,20 +121,20 @@ class GLOCAL(MomentsClassifier):
 
     def __init__(
         self,
-        lam=1.0,
+        lam: float = 1.0,
         *,
-        lam_local=1e-5,
-        lam_global=1e-3,
-        lam_ridge=0.125,
-        n_latent=20,
-        n_correlation=20,
-        n_clusters=3,
-        fit_intercept=True,
-        standardize=True,
-        max_iter=500,
-        tol=1e-5,
-        random_state=0,
-    ):
+        lam_local: float = 1e-5,
+        lam_global: float = 1e-3,
+        lam_ridge: float = 0.125,
+        n_latent: int = 20,
+        n_correlation: int = 20,
+        n_clusters: int = 3,
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        max_iter: int = 500,
+        tol: float = 1e-5,
+        random_state: RandomState = 0,
+    ) -> None:
         self.lam = lam
         self.lam_local = lam_local
         self.lam_global = lam_global
@@ -147,23 +148,7 @@ class GLOCAL(MomentsClassifier):
         self.tol = tol
         self.random_state = random_state
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
-        """Learn from rows and their labels.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
-            Labels: 0/1 or boolean, one column each, or 1-D classes.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
-        """
-        X, target = self._check_fit_input(X, y)
+    def _fit(self, X: Matrix, target: Target) -> None:
         rng = check_random_state(self.random_state)
         parts, units = self._parts(X, target.indicator, rng)
         problem = Problem.of(parts, self._weights(parts))
@@ -174,9 +159,8 @@ class GLOCAL(MomentsClassifier):
         self.n_iter_ = len(self.history_)
         self._keep(problem.E @ state.W @ state.U.T, units)
         self._warn_if_not(converged)
-        return self
 
-    def _parts(self, X: Any, Y: Any, rng: Any) -> tuple[list[Moments], Units]:
+    def _parts(self, X: Matrix, Y: Matrix, rng: Any) -> tuple[list[Moments], Units]:
         """Moments of each cluster, of features and labels as the method sees them."""
         X = sparse.csr_array(X) if sparse.issparse(X) else X
         clusters = _clusters(X, self.n_clusters, self.standardize, rng)
@@ -214,7 +198,7 @@ class GLOCAL(MomentsClassifier):
         return super()._probabilities(scores / 2)
 
 
-def _clusters(X: Any, n_clusters: int, standardize: bool, rng: Any) -> list[Any]:
+def _clusters(X: Matrix, n_clusters: int, standardize: bool, rng: Any) -> list[Any]:
     """Which rows are in each cluster of k-means; there are no empty ones."""
     if standardize:
         # Distances do not need the mean taken off, and sparse rows stay sparse.

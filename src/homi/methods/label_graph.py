@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from homi.linalg import Array
+from homi.typing import Array
 
 
 def cosine_similarity(YtY: Array) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +12,12 @@ from scipy.special import expit
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from homi.base._compat import Interval, StrOptions, fit_context
+from homi.base._compat import Interval, StrOptions
 from homi.base.classifier import MultiLabelClassifier
 from homi.base.scaling import Scaler
+from homi.base.targets import Target
 from homi.methods.logistic import fit_logistic
-
-Array = NDArray[np.float64]
+from homi.typing import Array, Matrix
 
 #: Numbers in a block of comparisons.
 _BLOCK = 2**21
@@ -105,36 +105,20 @@ class CalibratedLabelRanking(MultiLabelClassifier):
 
     def __init__(
         self,
-        C=0.03,
+        C: float = 0.03,
         *,
-        votes="hard",
-        n_jobs=None,
-        standardize=True,
-        max_labels=200,
-    ):
+        votes: Literal["hard", "soft"] = "hard",
+        n_jobs: int | None = None,
+        standardize: bool = True,
+        max_labels: int = 200,
+    ) -> None:
         self.C = C
         self.votes = votes
         self.n_jobs = n_jobs
         self.standardize = standardize
         self.max_labels = max_labels
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
-        """Learn to compare every two labels, and every label with the virtual one.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
-            Labels: 0/1 or boolean, one column each, or 1-D classes.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
-        """
-        X, target = self._check_fit_input(X, y)
+    def _fit(self, X: Matrix, target: Target) -> None:
         n_labels = target.indicator.shape[1]
         if n_labels > self.max_labels:
             raise ValueError(
@@ -149,7 +133,6 @@ class CalibratedLabelRanking(MultiLabelClassifier):
         )
         self.pairs_ = np.column_stack(np.triu_indices(n_labels, 1))
         self._store(fits, scaler)
-        return self
 
     def _store(self, fits: list[tuple[Array, Array]], scaler: Scaler | None) -> None:
         """Keep comparisons, each label's first being that with the virtual one."""
@@ -160,13 +143,13 @@ class CalibratedLabelRanking(MultiLabelClassifier):
         self.pair_coef_ = np.concatenate([W[1:] for W, _ in fits])
         self.pair_intercept_ = np.concatenate([b[1:] for _, b in fits])
 
-    def _scores(self, X: Any) -> Array:
+    def _scores(self, X: Matrix) -> Array:
         X = _as_rows(X)
         step = max(1, _BLOCK // (len(self.pairs_) + 1))
         starts = range(0, X.shape[0], step)
         return np.concatenate([self._count(X[i : i + step]) for i in starts])
 
-    def _count(self, X: Any) -> Array:
+    def _count(self, X: Matrix) -> Array:
         """``v_j - v_0``; of a pair, the second gets what the first does not."""
         share = expit if self.votes == "soft" else _won
         won = share(X @ self.pair_coef_.T + self.pair_intercept_)
@@ -190,7 +173,7 @@ def _won(F: Array) -> Array:
     return 0.5 * (np.sign(F) + 1.0)
 
 
-def _as_rows(X: Any) -> Any:
+def _as_rows(X: Matrix) -> Any:
     return sparse.csr_array(X) if sparse.issparse(X) else X
 
 
@@ -207,7 +190,7 @@ def _unscaled(W: Array, b: Array, scaler: Scaler) -> tuple[Array, Array]:
     return W, b - W @ scaler.shift
 
 
-def _compare(X: Any, holders: list[Any], C: float) -> tuple[Array, Array]:
+def _compare(X: Matrix, holders: list[Any], C: float) -> tuple[Array, Array]:
     """The first label against the virtual one, then against each of the others."""
     others = np.setdiff1d(np.arange(X.shape[0]), holders[0])
     opponents = [others, *holders[1:]]
@@ -220,7 +203,7 @@ def _compare(X: Any, holders: list[Any], C: float) -> tuple[Array, Array]:
     return W, b
 
 
-def _decide(X: Any, wins: Any, losses: Any, C: float) -> tuple[Any, float]:
+def _decide(X: Matrix, wins: Any, losses: Any, C: float) -> tuple[Any, float]:
     """Coefficients and intercept that tell rows of wins from rows of losses."""
     if len(wins) == 0 or len(losses) == 0:
         surplus = len(wins) - len(losses)

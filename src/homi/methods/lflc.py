@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
-from homi.base._compat import Interval, fit_context
+from homi.base._compat import Interval
+from homi.base.targets import Target
 from homi.linalg import inner, solve_psd
 from homi.methods.label_graph import cosine_similarity, laplacian
+from homi.methods.moments_classifier import MomentsClassifier, Units, label_counts
 from homi.methods.proximal import (
     Descent,
     row_lengths,
@@ -20,10 +21,8 @@ from homi.methods.proximal import (
     soft_threshold,
     split,
 )
-from homi.methods.regression import MomentsClassifier, Units, label_counts
 from homi.moments import Moments
-
-Array = NDArray[np.float64]
+from homi.typing import Array, Matrix
 
 
 class LFLC(MomentsClassifier):
@@ -122,15 +121,15 @@ class LFLC(MomentsClassifier):
 
     def __init__(
         self,
-        lam=5.0,
+        lam: float = 5.0,
         *,
-        eta=1e-6,
-        balance=0.5,
-        fit_intercept=True,
-        standardize=True,
-        max_iter=500,
-        tol=1e-3,
-    ):
+        eta: float = 1e-6,
+        balance: float = 0.5,
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        max_iter: int = 500,
+        tol: float = 1e-3,
+    ) -> None:
         self.lam = lam
         self.eta = eta
         self.balance = balance
@@ -139,23 +138,7 @@ class LFLC(MomentsClassifier):
         self.max_iter = max_iter
         self.tol = tol
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
-        """Learn from rows and their labels.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
-            Labels: 0/1 or boolean, one column each, or 1-D classes.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
-        """
-        X, target = self._check_fit_input(X, y)
+    def _fit(self, X: Matrix, target: Target) -> None:
         moments, units = self._prepare(X, target.indicator)
         problem = self._problem(moments, units)
         pair, self.history_, converged = _solve(
@@ -165,7 +148,6 @@ class LFLC(MomentsClassifier):
         self._store(pair.sum(axis=0), units)
         self.coarse_coef_, self.fine_coef_ = (W.T / units.scale for W in pair)
         self._warn_if_not(converged)
-        return self
 
     def _problem(self, moments: Moments, units: Units) -> _Problem:
         counts = label_counts(moments, units)

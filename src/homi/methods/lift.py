@@ -5,12 +5,12 @@ from __future__ import annotations
 from numbers import Integral, Real
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from homi.base._compat import Interval
 from homi.methods.prototype_classifier import PrototypeClassifier, Task
 from homi.methods.prototypes import clusters_per_cell
+from homi.typing import Indices, RandomState
 
 
 class LIFT(PrototypeClassifier):
@@ -88,15 +88,15 @@ class LIFT(PrototypeClassifier):
 
     def __init__(
         self,
-        ratio=0.1,
+        ratio: float = 0.1,
         *,
-        C=1.0,
-        max_prototypes=200,
-        standardize=True,
-        standardize_distances=True,
-        n_jobs=None,
-        random_state=0,
-    ):
+        C: float = 1.0,
+        max_prototypes: int = 200,
+        standardize: bool = True,
+        standardize_distances: bool = True,
+        n_jobs: int | None = None,
+        random_state: RandomState = 0,
+    ) -> None:
         self.ratio = ratio
         self.C = C
         self.max_prototypes = max_prototypes
@@ -111,7 +111,7 @@ class LIFT(PrototypeClassifier):
 
 
 def single_tasks(
-    Y: sparse.csc_array, labels: NDArray[np.intp], ratio: float, most: int
+    Y: sparse.csc_array, labels: Indices, ratio: float, most: int
 ) -> list[Task]:
     """Each label by itself: one cell of rows with it and one of those without."""
     count = Y[:, labels].sum(axis=0)
@@ -120,7 +120,7 @@ def single_tasks(
     return [Task([p], k_p) for p, k_p in zip(labels.tolist(), k.tolist(), strict=True)]
 
 
-def varying_labels(Y: sparse.csc_array) -> NDArray[np.intp]:
+def varying_labels(Y: sparse.csc_array) -> Indices:
     """The labels that some rows have and some have not."""
     count = Y.sum(axis=0)
     return np.flatnonzero((count > 0) & (count < Y.shape[0]))

@@ -11,9 +11,11 @@ from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
 from homi.arrays import dense
-from homi.base._compat import Interval, fit_context
+from homi.base._compat import Interval
 from homi.base.classifier import MultiLabelClassifier
+from homi.base.targets import Target
 from homi.graph import without_self
+from homi.typing import Array, Indices, Matrix
 
 #: Numbers in a block of counts.
 _BLOCK = 2**21
@@ -72,27 +74,11 @@ class MLkNN(MultiLabelClassifier):
         "smoothing": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def __init__(self, n_neighbors=10, *, smoothing=1.0):
+    def __init__(self, n_neighbors: int = 10, *, smoothing: float = 1.0) -> None:
         self.n_neighbors = n_neighbors
         self.smoothing = smoothing
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
-        """Remember the rows and count labels among neighbours.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
-            Labels: 0/1 or boolean, one column each, or 1-D classes.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
-        """
-        X, target = self._check_fit_input(X, y)
+    def _fit(self, X: Matrix, target: Target) -> None:
         n = X.shape[0]
         if n < 2:
             raise ValueError(
@@ -105,20 +91,19 @@ class MLkNN(MultiLabelClassifier):
         found = self._neighbours.kneighbors(X, k + 1, return_distance=False)
         counts = _count(without_self(found), self._indicator)
         self.posterior_ = _posterior(counts, self._indicator, k, self.smoothing)
-        return self
 
-    def _scores(self, X: Any) -> NDArray[np.float64]:
+    def _scores(self, X: Matrix) -> Array:
         # Trees, which dense rows are kept in, take no sparse rows.
         X = X if self._is_sparse else dense(X)
         found = self._neighbours.kneighbors(X, return_distance=False)
         counts = _count(found, self._indicator)
         return self.posterior_[np.arange(counts.shape[1]), counts] - 0.5
 
-    def _probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _probabilities(self, scores: Array) -> Array:
         return scores + 0.5
 
 
-def _count(found: NDArray[Any], Y: sparse.csr_array) -> NDArray[np.intp]:
+def _count(found: NDArray[Any], Y: sparse.csr_array) -> Indices:
     """How many of the rows found for each row have each label."""
     n, k = found.shape
     bounds = np.arange(0, n * k + 1, k)
@@ -126,9 +111,7 @@ def _count(found: NDArray[Any], Y: sparse.csr_array) -> NDArray[np.intp]:
     return (ties @ Y).toarray().astype(np.intp)
 
 
-def _posterior(
-    counts: NDArray[np.intp], Y: sparse.csr_array, k: int, smoothing: float
-) -> NDArray[np.float64]:
+def _posterior(counts: Indices, Y: sparse.csr_array, k: int, smoothing: float) -> Array:
     """P(y_j | c_j = r) for every label j and count r, by Bayes' rule."""
     n = len(counts)
     with_label = _histogram(counts, Y, k)
@@ -143,9 +126,7 @@ def _posterior(
     return joint[0] / (joint[0] + joint[1])
 
 
-def _histogram(
-    counts: NDArray[np.intp], Y: sparse.csr_array | None, k: int
-) -> NDArray[np.float64]:
+def _histogram(counts: Indices, Y: sparse.csr_array | None, k: int) -> Array:
     """For each label, how many rows (that have it, if Y is given) have each count."""
     n, q = counts.shape
     table = np.zeros(q * (k + 1))

@@ -7,19 +7,18 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
-from homi.base._compat import Interval, fit_context
+from homi.base._compat import Interval
+from homi.base.targets import Target
+from homi.methods.moments_classifier import MomentsClassifier
 from homi.methods.proximal import (
     Descent,
     nuclear_norm,
     shrink_singular_values,
     soft_threshold,
 )
-from homi.methods.regression import MomentsClassifier
 from homi.moments import Moments
-
-Array = NDArray[np.float64]
+from homi.typing import Array, Matrix
 
 
 class MLLRC(MomentsClassifier):
@@ -110,16 +109,16 @@ class MLLRC(MomentsClassifier):
 
     def __init__(
         self,
-        alpha=1.0,
-        beta=1.0,
+        alpha: float = 1.0,
+        beta: float = 1.0,
         *,
-        gamma=0.1,
-        threshold=0.5,
-        fit_intercept=True,
-        standardize=True,
-        max_iter=500,
-        tol=1e-4,
-    ):
+        gamma: float = 0.1,
+        threshold: float = 0.5,
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        max_iter: int = 500,
+        tol: float = 1e-4,
+    ) -> None:
         self.alpha = alpha
         self.beta = beta
         self.gamma = gamma
@@ -129,23 +128,7 @@ class MLLRC(MomentsClassifier):
         self.max_iter = max_iter
         self.tol = tol
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
-        """Learn from rows and their labels.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
-            Labels: 0/1 or boolean, one column each, or 1-D classes.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
-        """
-        X, target = self._check_fit_input(X, y)
+    def _fit(self, X: Matrix, target: Target) -> None:
         moments, units = self._prepare(X, target.indicator)
         problem = _Problem.of(moments, self.alpha, self.beta)
         V, self.history_, converged = _solve(
@@ -154,7 +137,6 @@ class MLLRC(MomentsClassifier):
         self.n_iter_ = len(self.history_)
         self._store(V, units, self.threshold)
         self._warn_if_not(converged)
-        return self
 
 
 class _Problem(NamedTuple):

@@ -17,12 +17,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from homi.base._compat import fit_context
 from homi.base.classifier import MultiLabelClassifier, strictly_inside
+from homi.base.targets import Target
 from homi.linear import fit_margins
 from homi.methods.prototypes import cells, distances, find_members, means
+from homi.typing import Array, Indices, Matrix
 
-Array = NDArray[np.float64]
 #: Distances and labels -> coefficients and intercepts.
 Fit = Callable[[Array, Array], tuple[Array, Array]]
 
@@ -64,23 +64,7 @@ class PrototypeClassifier(MultiLabelClassifier):
     def _tasks(self, Y: sparse.csc_array) -> list[Task]:
         """What to learn of the labels Y; no task has a label that is constant."""
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
-        """Learn from rows and their labels.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
-            Labels: 0/1 or boolean, one column each, or 1-D classes.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
-        """
-        X, target = self._check_fit_input(X, y)
+    def _fit(self, X: Matrix, target: Target) -> None:
         Y = sparse.csc_array(target.indicator)
         self._scaler = StandardScaler(with_mean=False, with_std=self.standardize)
         X = self._scaler.fit_transform(X.astype(np.float64))
@@ -91,7 +75,6 @@ class PrototypeClassifier(MultiLabelClassifier):
         self._prior = (Y.sum(axis=0) + 1.0) / (Y.shape[0] + 2.0)
         self._parts = self._learn(Y, self._tasks(Y))
         self.n_prototypes_ = self._sum(lambda part: len(part.coef))
-        return self
 
     def _learn(self, Y: sparse.csc_array, tasks: list[Task]) -> list[Part]:
         rng = check_random_state(self.random_state)
@@ -108,7 +91,7 @@ class PrototypeClassifier(MultiLabelClassifier):
             warnings.filterwarnings("ignore", "Number of distinct clusters")
             return [part for parts in _run(jobs, self.n_jobs) for part in parts]
 
-    def _scores(self, X: Any) -> Array:
+    def _scores(self, X: Matrix) -> Array:
         X, shift = self._scaler.transform(X.astype(np.float64)), self._shift
         if sparse.issparse(X):
             X = sparse.csr_array(X)
@@ -125,7 +108,7 @@ class PrototypeClassifier(MultiLabelClassifier):
         total /= np.maximum(count, 1)
         return np.where(count > 0, total, self._prior) - 0.5
 
-    def _sum(self, value: Callable[[Part], int]) -> NDArray[np.intp]:
+    def _sum(self, value: Callable[[Part], int]) -> Indices:
         """For each label, the sum of a value over the parts with it."""
         total = np.zeros(len(self._prior), dtype=np.intp)
         for part in self._parts:
@@ -155,7 +138,7 @@ def _run(jobs: Iterable[Any], n_jobs: int | None) -> Iterator[Any]:
 
 
 def _learn_stack(
-    X: Any, Y: sparse.csc_array, tasks: list[Task], seeds: NDArray[Any], fit: Fit
+    X: Matrix, Y: sparse.csc_array, tasks: list[Task], seeds: NDArray[Any], fit: Fit
 ) -> list[Part]:
     """The parts of some tasks, the distances of all by one product."""
     # How many threads OpenMP may start is a matter of each thread.
@@ -193,7 +176,7 @@ def fit_log_odds(
 
 
 def _apply_stack(
-    X: Any, rows: Any, shift: Array, parts: list[Part]
+    X: Matrix, rows: Matrix, shift: Array, parts: list[Part]
 ) -> list[tuple[list[int], Array]]:
     """The labels of each part, and their probabilities for the rows X."""
     members = [part.members for part in parts]

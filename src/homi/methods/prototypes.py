@@ -17,9 +17,7 @@ from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
 from homi.arrays import dense
-
-Array = NDArray[np.float64]
-Rows = NDArray[np.intp]
+from homi.typing import Array, Indices, Matrix
 
 #: A cell with more rows than both, the second for each cluster, gives a sample.
 _SAMPLE, _SAMPLE_PER_CLUSTER = 1000, 10
@@ -27,7 +25,7 @@ _SAMPLE, _SAMPLE_PER_CLUSTER = 1000, 10
 _MAX_ITER = 100
 
 
-def clusters_per_cell(sizes: NDArray[Any], ratio: float, most: int) -> NDArray[np.intp]:
+def clusters_per_cell(sizes: NDArray[Any], ratio: float, most: int) -> Indices:
     """⌈ratio · size of the smallest cell that is not empty⌉, at most ``most``.
 
     ``sizes`` has one column per cell; every row gives one number of clusters.
@@ -38,7 +36,7 @@ def clusters_per_cell(sizes: NDArray[Any], ratio: float, most: int) -> NDArray[n
     return np.clip(k, 1, most).astype(np.intp)
 
 
-def cells(Y: NDArray[Any]) -> list[Rows]:
+def cells(Y: NDArray[Any]) -> list[Indices]:
     """The rows with each combination of the labels Y, where there are any."""
     code = (Y @ 2 ** np.arange(Y.shape[1])).astype(np.intp)
     found = (np.flatnonzero(code == c) for c in range(2 ** Y.shape[1]))
@@ -46,7 +44,7 @@ def cells(Y: NDArray[Any]) -> list[Rows]:
 
 
 def find_members(
-    X: Any, cells: list[Rows], k: int, random_state: Any
+    X: Matrix, cells: list[Indices], k: int, random_state: Any
 ) -> sparse.csr_array:
     """k clusters of the rows of each cell, as boolean rows over the rows of X.
 
@@ -60,7 +58,7 @@ def find_members(
     return sparse.csr_array((np.ones(len(indices), bool), indices, bounds), shape)
 
 
-def _cluster(X: Any, rows: Rows, k: int, rng: Any) -> list[Rows]:
+def _cluster(X: Matrix, rows: Indices, k: int, rng: Any) -> list[Indices]:
     most = max(_SAMPLE, _SAMPLE_PER_CLUSTER * k)
     if len(rows) > most:
         rows = np.sort(rng.choice(rows, most, replace=False))
@@ -76,14 +74,14 @@ def _cluster(X: Any, rows: Rows, k: int, rng: Any) -> list[Rows]:
     return np.split(rows[order], np.flatnonzero(np.diff(found[order])) + 1)
 
 
-def means(X: Any, members: sparse.csr_array) -> Array:
+def means(X: Matrix, members: sparse.csr_array) -> Array:
     """The mean of the rows of X that each row of ``members`` marks."""
     sums = members.astype(np.float64) @ X
     sums = dense(sums)
     return sums / np.diff(members.indptr)[:, None]
 
 
-def distances(X: Any, centres: Array) -> Array:
+def distances(X: Matrix, centres: Array) -> Array:
     """Euclidean distances by one product: ``‖x - c‖² = ‖x‖² - 2x·c + ‖c‖²``."""
     D = X @ centres.T
     D *= -2.0
@@ -92,7 +90,7 @@ def distances(X: Any, centres: Array) -> Array:
     return np.sqrt(np.maximum(D, 0.0, out=D), out=D)
 
 
-def _squared_lengths(X: Any) -> Array:
+def _squared_lengths(X: Matrix) -> Array:
     if sparse.issparse(X):
         return (X * X).sum(axis=1)
     return np.einsum("ij,ij->i", X, X)

@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
-from homi.linalg import Array, inner
+from homi.linalg import inner
+from homi.typing import Array, History
 
 #: How far an iterate of a splitting goes beyond where it would end by itself.
 _RELAXATION = 1.6
@@ -82,7 +83,7 @@ class Descent(NamedTuple):
     """Where a descent ended, the objective's terms after every step, and how."""
 
     x: Array
-    history: list[dict[str, float]]
+    history: History
     converged: bool
 
 
@@ -111,7 +112,7 @@ def descend(
     x, Ax = start, smooth.apply(start)
     lowest = smooth.value(x, Ax) + sum(penalties(x).values())
     y, Ay, t = x, Ax, 1.0
-    history: list[dict[str, float]] = []
+    history: History = []
     for _ in range(max_iter):
         new, Anew, terms = move(y, Ay)
         if y is not x and sum(terms.values()) > lowest:
@@ -150,7 +151,7 @@ def split(
     of their length, or of ``least`` where they vanish.
     """
     x, dual = start, np.zeros_like(start)
-    history: list[dict[str, float]] = []
+    history: History = []
     for _ in range(max_iter):
         smooth = smooth_minimum(x - dual)
         relaxed, before = _RELAXATION * smooth + (1.0 - _RELAXATION) * x + dual, x

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations
 from numbers import Integral
 from typing import Any
 
@@ -16,12 +17,11 @@ from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from homi.arrays import dense
-from homi.base._compat import Interval, fit_context
+from homi.base._compat import Interval
 from homi.base.classifier import MultiLabelClassifier
 from homi.base.scaling import Scaler
-from homi.methods.labelsets import overlapping, partition
-
-Array = NDArray[np.float64]
+from homi.base.targets import Target
+from homi.typing import Array, Matrix, RandomState
 
 #: Of C = 1, 0.1, 0.03, 0.01 and 0.003 the best on most of the smaller data sets.
 _DEFAULT = LogisticRegression(C=0.01, solver="newton-cg", tol=1e-5, max_iter=1000)
@@ -114,15 +114,15 @@ class RAKEL(MultiLabelClassifier):
 
     def __init__(
         self,
-        estimator=None,
+        estimator: Any = None,
         *,
-        labelset_size=3,
-        n_labelsets=None,
-        overlap=True,
-        n_jobs=None,
-        standardize=True,
-        random_state=0,
-    ):
+        labelset_size: int = 3,
+        n_labelsets: int | None = None,
+        overlap: bool = True,
+        n_jobs: int | None = None,
+        standardize: bool = True,
+        random_state: RandomState = 0,
+    ) -> None:
         self.estimator = estimator
         self.labelset_size = labelset_size
         self.n_labelsets = n_labelsets
@@ -131,23 +131,7 @@ class RAKEL(MultiLabelClassifier):
         self.standardize = standardize
         self.random_state = random_state
 
-    @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y):
-        """Draw sets of labels and learn the combinations of each.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
-            Labels: 0/1 or boolean, one column each, or 1-D classes.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
-        """
-        X, target = self._check_fit_input(X, y)
+    def _fit(self, X: Matrix, target: Target) -> None:
         rng = check_random_state(self.random_state)
         Y = target.indicator
         Y = sparse.csc_array(Y) if sparse.issparse(Y) else Y
@@ -159,7 +143,6 @@ class RAKEL(MultiLabelClassifier):
             for labels in self.labelsets_
         )
         self.combinations_, self.estimators_ = map(list, zip(*fits, strict=True))
-        return self
 
     def _draw(self, n_labels: int, rng: np.random.RandomState) -> list[NDArray[Any]]:
         size = min(self.labelset_size, n_labels)
@@ -188,10 +171,10 @@ class RAKEL(MultiLabelClassifier):
         seeds = [name for name in base.get_params() if name.endswith("random_state")]
         return base.set_params(**{name: rng.randint(2**31 - 1) for name in seeds})
 
-    def _scaled(self, X: Any) -> Any:
+    def _scaled(self, X: Matrix) -> Any:
         return X if self._scaler is None else self._scaler(X)
 
-    def _scores(self, X: Any) -> Array:
+    def _scores(self, X: Matrix) -> Array:
         X = self._scaled(X)
         sums = np.zeros((X.shape[0], len(self.label_names_)))
         counts = np.zeros(len(self.label_names_))
@@ -206,13 +189,13 @@ class RAKEL(MultiLabelClassifier):
         return np.clip(scores + 0.5, _EDGE, 1.0 - _EDGE)
 
 
-def _columns(Y: Any, labels: NDArray[Any]) -> NDArray[np.int8]:
+def _columns(Y: Matrix, labels: NDArray[Any]) -> NDArray[np.int8]:
     """Some labels of every row, dense."""
     some = Y[:, labels]
     return dense(some).astype(np.int8)
 
 
-def _fit_combinations(base: Any, X: Any, Y: NDArray[np.int8]) -> tuple[Any, Any]:
+def _fit_combinations(base: Any, X: Matrix, Y: NDArray[np.int8]) -> tuple[Any, Any]:
     """The rows of Y that occur, and what tells from X which of them a row has."""
     rows, codes = np.unique(Y, axis=0, return_inverse=True)
     if len(rows) == 1:
@@ -221,10 +204,36 @@ def _fit_combinations(base: Any, X: Any, Y: NDArray[np.int8]) -> tuple[Any, Any]
         return rows, base.fit(X, codes.ravel())
 
 
-def _marginals(model: Any, rows: NDArray[np.int8], X: Any) -> Array:
+def _marginals(model: Any, rows: NDArray[np.int8], X: Matrix) -> Array:
     """Probability of each label of a set: that of the combinations which have it."""
     if model is None:
         return np.repeat(rows.astype(float), X.shape[0], axis=0)
     if hasattr(model, "predict_proba"):
         return model.predict_proba(X) @ rows
     return rows[model.predict(X)].astype(float)
+
+
+def partition(n_labels: int, size: int, rng: Any) -> list[NDArray[Any]]:
+    """A random partition into sets of ``size``, the last one what is left."""
+    order = rng.permutation(n_labels)
+    return [np.sort(order[i : i + size]) for i in range(0, n_labels, size)]
+
+
+def overlapping(n_labels: int, size: int, number: int, rng: Any) -> list[NDArray[Any]]:
+    """Distinct random sets that together hold every label.
+
+    The first are a partition, its last set filled up, and the rest any others.
+    """
+    first = partition(n_labels, size, rng)
+    others = np.setdiff1d(np.arange(n_labels), first[-1])
+    fill = rng.choice(others, size - len(first[-1]), replace=False)
+    first[-1] = np.sort(np.append(first[-1], fill))
+    sets = dict.fromkeys(tuple(labels.tolist()) for labels in first)
+    if math.comb(n_labels, size) <= 2 * number:
+        every = list(combinations(range(n_labels), size))
+        rest = [every[i] for i in rng.permutation(len(every)) if every[i] not in sets]
+        sets.update(dict.fromkeys(rest[: number - len(sets)]))
+    while len(sets) < number:
+        labels = rng.choice(n_labels, size, replace=False)
+        sets[tuple(np.sort(labels).tolist())] = None
+    return [np.array(labels) for labels in sets]

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from numbers import Integral, Real
 
-from homi.base._compat import Interval, fit_context
-from homi.methods.label_embedding import Problem, solve
+from homi.base._compat import Interval
+from homi.base.targets import Target
 from homi.methods.label_graph import cosine_similarity, laplacian
-from homi.methods.regression import MomentsClassifier, label_counts
+from homi.methods.moments_classifier import MomentsClassifier, label_counts
+from homi.methods.wrap_solver import Problem, solve
+from homi.typing import Matrix
 
 
 class WRAP(MomentsClassifier):
@@ -110,16 +112,16 @@ class WRAP(MomentsClassifier):
 
     def __init__(
         self,
-        lam1=5.0,
-        lam2=5.0,
-        lam3=0.1,
+        lam1: float = 5.0,
+        lam2: float = 5.0,
+        lam3: float = 0.1,
         *,
-        alpha=0.9,
-        fit_intercept=True,
-        standardize=True,
-        max_iter=200,
-        tol=1e-4,
-    ):
+        alpha: float = 0.9,
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        max_iter: int = 200,
+        tol: float = 1e-4,
+    ) -> None:
         self.lam1 = lam1
         self.lam2 = lam2
         self.lam3 = lam3
@@ -129,23 +131,7 @@ class WRAP(MomentsClassifier):
         self.max_iter = max_iter
         self.tol = tol
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
-        """Learn from rows and their labels.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
-            Labels: 0/1 or boolean, one column each, or 1-D classes.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
-        """
-        X, target = self._check_fit_input(X, y)
+    def _fit(self, X: Matrix, target: Target) -> None:
         moments, units = self._prepare(X, target.indicator)
         # Labels are alike as they are, not as they vary about their means.
         L = laplacian(cosine_similarity(label_counts(moments, units)))
@@ -159,4 +145,3 @@ class WRAP(MomentsClassifier):
         self.embedding_, self.label_weights_ = E @ U / units.scale[:, None], V
         self._store(E @ (U @ V), units)
         self._warn_if_not(converged)
-        return self

@@ -47,15 +47,15 @@ class DaskRows:
         check = partial(checked_rows, expected=self._expected)
         return taken(self._blocks, drawn(*self.shape, seed), check)
 
-    def neighbour_product(self, n_neighbors: int, mean: Array, scale: Array) -> Array:
+    def neighbor_product(self, n_neighbors: int, mean: Array, scale: Array) -> Array:
         """``XᵀLX`` with the exact graph of all rows."""
-        from homi.distributed import computed, neighbour_product
+        from homi.distributed import computed, neighbor_product
 
         s = possible_neighbors(*self.shape, n_neighbors)
         if s == 0:
             return np.zeros((self.shape[1],) * 2)
         check = partial(checked_rows, expected=self._expected)
-        return computed(neighbour_product(self._blocks, s, mean, scale, check))
+        return computed(neighbor_product(self._blocks, s, mean, scale, check))
 
 
 def dask_view(model: Any, rows: DaskRows, weights: Array | None) -> View:
@@ -73,7 +73,7 @@ def dask_view(model: Any, rows: DaskRows, weights: Array | None) -> View:
     moments = rows.summed(Moments.from_rows)
     if model.graph_ == "exact":
         _, mean, scale = in_units(moments, model.standardize)
-        H = rows.neighbour_product(model.n_neighbors, mean, scale)
+        H = rows.neighbor_product(model.n_neighbors, mean, scale)
         moments = replace(moments, H=H)
     return View(rows, *in_units(moments, model.standardize))
 

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from homi.graph import Neighbours, nearest, neighbour_laplacian
+from homi.graph import Neighbors, nearest, neighbor_laplacian
 from homi.linalg import Array
 from homi.matrix_free import Basis, Rows, compact_rows, is_wide
 from homi.model.kernel_map import KernelMap
-from homi.moments import Moments, column_units
+from homi.moments import Moments, column_scaling
 
 #: From this many features on, rows that are fewer than half of them are seen in the
 #: space they span.
@@ -104,7 +104,7 @@ def linear_view(
 
 
 def _compact_view(X: Any, Y: Any, standardize: bool, weights: Array | None) -> View:
-    center, scale = column_units(X, weights)
+    center, scale = column_scaling(X, weights)
     mean = center
     if not standardize:
         mean, scale = np.zeros_like(center), np.ones_like(center)
@@ -153,11 +153,11 @@ def tied(
     X: Any,
     n_neighbors: int,
     *,
-    search: Callable[..., Neighbours] = nearest,
+    search: Callable[..., Neighbors] = nearest,
 ) -> View:
     """The same with the graph of the rows X, in the units that they are seen in."""
     weights, units = view.weights, units_of(view)
-    L = neighbour_laplacian(X, n_neighbors, weights=weights, **units, search=search)
+    L = neighbor_laplacian(X, n_neighbors, weights=weights, **units, search=search)
     moments = view.moments.with_graph(view.features, L, scale=view.scale)
     return replace(view, moments=moments)
 

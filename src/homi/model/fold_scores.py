@@ -62,7 +62,7 @@ def folds(view: View, Y: Array, L: Any, seed: int) -> Iterator[Fold]:
     for k, rows in enumerate(parts):
         others = np.sort(np.concatenate(parts[:k] + parts[k + 1 :]))
         rest = reduce(add, moments[:k] + moments[k + 1 :])
-        rest = rest.in_units(view.mean, view.scale)
+        rest = rest.scaled(view.mean, view.scale)
         if L is not None:
             rest = _tied(rest, view, L, others)
         yield Fold(rows, others, rest, view.moments.y_mean - rest.y_mean)

@@ -13,7 +13,7 @@ from homi.graph import (
     AnchorPlan,
     TiedMoments,
     nearest,
-    neighbour_laplacian,
+    neighbor_laplacian,
     plan_anchors,
     tied_moments,
 )
@@ -108,7 +108,7 @@ def neighbour_graph(view: View, X: Any, n_neighbors: int, seed: int) -> Graph:
     """The view with the graph of the rows X, by lists where they are too many."""
     exact = choose_graph(X)[0] == "exact"
     search = nearest if exact else ApproximateSearch(seed)
-    L = neighbour_laplacian(X, n_neighbors, **units_of(view), search=search)
+    L = neighbor_laplacian(X, n_neighbors, **units_of(view), search=search)
     moments = view.moments.with_graph(view.features, L, scale=view.scale)
     return Graph(replace(view, moments=moments), L)
 

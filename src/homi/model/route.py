@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from homi import memory
-from homi.graph import neighbour_laplacian
+from homi.graph import neighbor_laplacian
 from homi.graph.approximate import ApproximateSearch
 from homi.linalg import Array
 from homi.matrix_free import (
@@ -22,7 +22,7 @@ from homi.matrix_free import (
 )
 from homi.model.features import is_compacted
 from homi.model.graphs import resolve
-from homi.moments import column_units
+from homi.moments import column_scaling
 
 #: Up to this many features (and EXACT_LABELS labels) the direct solver is taken.
 FEW_FEATURES = 2_000
@@ -137,7 +137,7 @@ def _is_anchored(model: Any) -> bool:
 
 def rows_view(model: Any, X: Any, Y: Any) -> RowsView:
     """Rows as the iterative solver sees them."""
-    centre, scale = column_units(X)
+    centre, scale = column_scaling(X)
     if not model.standardize:
         scale = np.ones_like(scale)
     mean = centre if model.standardize else np.zeros_like(centre)
@@ -167,8 +167,8 @@ def _laplacian(model: Any, X: Any, mean: Array, scale: Array) -> Any:
         return None
     units: dict[str, Any] = {"mean": mean, "scale": scale}
     if model.graph_ == "exact":
-        return neighbour_laplacian(X, model.n_neighbors, **units)
+        return neighbor_laplacian(X, model.n_neighbors, **units)
     model.graph_, search = "approximate", ApproximateSearch(model._seed())
-    L = neighbour_laplacian(X, model.n_neighbors, **units, search=search)
+    L = neighbor_laplacian(X, model.n_neighbors, **units, search=search)
     model.graph_recall_ = search.recall
     return L

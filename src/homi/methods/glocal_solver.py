@@ -11,9 +11,10 @@ import numpy as np
 import scipy.linalg
 from scipy.sparse.linalg import LinearOperator, cg
 
-from homi.linalg import Array, inner
+from homi.linalg import inner
 from homi.methods.proximal import row_lengths
 from homi.moments import Moments
+from homi.typing import Array, History
 
 #: Steps on the correlations in a cycle, and most conjugate gradients on U and on W.
 _STEPS, _GRADIENTS = 30, 20
@@ -202,9 +203,9 @@ def alternate(
     *,
     max_iter: int,
     tol: float,
-) -> tuple[State, list[dict[str, float]], bool]:
+) -> tuple[State, History, bool]:
     """Where the updates lead in turn, the terms after each cycle, and how it ended."""
-    history: list[dict[str, float]] = []
+    history: History = []
     before = np.inf
     for _ in range(max_iter):
         for update in updates:
@@ -219,7 +220,7 @@ def alternate(
 
 def solve(
     problem: Problem, k: int, k2: int, rng: Any, *, max_iter: int, tol: float
-) -> tuple[State, list[dict[str, float]], bool]:
+) -> tuple[State, History, bool]:
     """Cycles without correlations up to where they lead, then cycles with them."""
     limits: dict[str, Any] = {"max_iter": max_iter, "tol": tol}
     start = random_start(problem, k, rng)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from homi.base.classifier import LinearMultiLabelClassifier
 from homi.moments import Moments
+from homi.typing import Array, Matrix
 
 
 @dataclass(frozen=True)
@@ -21,12 +20,12 @@ class Units:
     The method sees ``(x - shift) / scale`` and explains ``y - offset``.
     """
 
-    shift: NDArray[np.float64]
-    scale: NDArray[np.float64]
-    offset: NDArray[np.float64]
+    shift: Array
+    scale: Array
+    offset: Array
 
 
-def label_counts(moments: Moments, units: Units) -> NDArray[np.float64]:
+def label_counts(moments: Moments, units: Units) -> Array:
     """``YᵀY`` of the labels as they are, also where the moments are of centred ones."""
     return moments.YtY + moments.n * np.outer(units.offset, units.offset)
 
@@ -37,7 +36,7 @@ class MomentsClassifier(LinearMultiLabelClassifier):
     A subclass has the parameters ``standardize`` and ``fit_intercept``.
     """
 
-    def _prepare(self, X: Any, Y: Any) -> tuple[Moments, Units]:
+    def _prepare(self, X: Matrix, Y: Matrix) -> tuple[Moments, Units]:
         """Moments in the method's units, where ``G``, ``C`` and ``YtY`` are the rest.
 
         With an intercept, features and labels are centred: that solves for it.
@@ -57,9 +56,7 @@ class MomentsClassifier(LinearMultiLabelClassifier):
             moments = replace(moments, x_mean=np.zeros(m), y_mean=np.zeros(q))
         return moments, units
 
-    def _store(
-        self, W: NDArray[np.float64], units: Units, threshold: float = 0.5
-    ) -> None:
+    def _store(self, W: Array, units: Units, threshold: float = 0.5) -> None:
         """Keep coefficients W (m, l) of the method's units in those of the rows."""
         W = W / units.scale[:, None]
         self.coef_ = np.ascontiguousarray(W.T)

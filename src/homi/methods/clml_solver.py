@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
 from homi.linalg import factor_pencil, inner, solve_psd
 from homi.methods.proximal import (
@@ -17,8 +16,7 @@ from homi.methods.proximal import (
     soft_threshold,
     split,
 )
-
-Array = NDArray[np.float64]
+from homi.typing import Array
 
 
 class Problem(NamedTuple):

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from homi.graph.exact import (
     CentredRows,
-    Neighbours,
+    Neighbors,
     correlations,
     others,
     search,
@@ -64,7 +64,7 @@ def _found_sparse(X: Any, other: Any, k: int, mean: Array, scale: Array) -> Foun
 
 def nearest_of(
     found: Sequence[Found], start: int, stop: int, n_neighbors: int
-) -> Neighbours:
+) -> Neighbors:
     """The neighbours of rows ``start`` to ``stop`` among what all blocks have.
 
     As in one search: the best s + 1 by float32, less the row itself, or less the
@@ -75,15 +75,15 @@ def nearest_of(
     indices = np.take_along_axis(indices, best, axis=1)
     values = np.take_along_axis(values, best, axis=1)
     keep, shape = others(indices, np.arange(start, stop)), (stop - start, n_neighbors)
-    return Neighbours(indices[keep].reshape(shape), values[keep].reshape(shape))
+    return Neighbors(indices[keep].reshape(shape), values[keep].reshape(shape))
 
 
 def edge_product(
     X: Any,
-    near: Neighbours,
+    near: Neighbors,
     rows: tuple[int, int],
     other: Any = None,
-    other_near: Neighbours | None = None,
+    other_near: Neighbors | None = None,
     other_rows: tuple[int, int] = (0, 0),
 ) -> Array:
     """``XᵀLX`` of both blocks, with L of the edges between them.
@@ -96,12 +96,12 @@ def edge_product(
     n = X.shape[0]
     ahead = _kept(near, 0, other_rows, n)
     back = _kept(other_near, n, rows, 0)
-    both = Neighbours(*(np.vstack(pair) for pair in zip(ahead, back, strict=True)))
+    both = Neighbors(*(np.vstack(pair) for pair in zip(ahead, back, strict=True)))
     stack = sparse.vstack([X, other], format="csr") if sparse.issparse(X) else None
     return quadratic(np.vstack([X, other]) if stack is None else stack, laplacian(both))
 
 
-def _kept(near: Neighbours, own: int, rows: tuple[int, int], place: int) -> Neighbours:
+def _kept(near: Neighbors, own: int, rows: tuple[int, int], place: int) -> Neighbors:
     """Neighbours among ``rows``, which lie at ``place``; others become no edge.
 
     That is an edge of weight 0 from a row to itself; ``own`` is the first row's place.
@@ -109,7 +109,7 @@ def _kept(near: Neighbours, own: int, rows: tuple[int, int], place: int) -> Neig
     start, stop = rows
     inside = (near.indices >= start) & (near.indices < stop)
     itself = own + np.arange(len(near.indices))[:, None]
-    return Neighbours(
+    return Neighbors(
         np.where(inside, near.indices - start + place, itself),
         np.where(inside, near.correlations, 0.0),
     )

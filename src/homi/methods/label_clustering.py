@@ -1,26 +1,22 @@
-"""Meta-labels: groups of labels that belong together, and a code for each group."""
+"""Meta-labels: clusters of labels, and an encoding of each cluster."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 
 from homi.arrays import columns_of
 from homi.methods.label_graph import jaccard_similarity
 from homi.moments import Moments
-
-Array = NDArray[np.float64]
+from homi.typing import Array, Indices, Matrix
 
 
 def affinity(moments: Moments, alpha: float, epsilon: float) -> Array:
-    """``α Jac(p, q) + (1 - α) exp(-‖c_p - c_q‖)``, below ε and p = q taken as 0.
+    """``α Jac(p, q) + (1 - α) exp(-‖c_p - c_q‖)``; 0 if below ε or p = q.
 
-    c_p is the mean row of label p; a label without rows has no affinity by it.
+    c_p is the mean row of label p. The second term is 0 for a label without rows.
     """
     count = moments.b
     centroids = (moments.C / np.maximum(count, 1.0)).T
@@ -31,14 +27,14 @@ def affinity(moments: Moments, alpha: float, epsilon: float) -> Array:
     return A
 
 
-def group_labels(A: Array, n_groups: int, seed: int) -> list[NDArray[np.intp]]:
-    """Labels of each group, by spectral clustering of their affinity."""
+def group_labels(A: Array, n_groups: int, seed: int) -> list[Indices]:
+    """Return the labels of each group, by spectral clustering of the affinity."""
     if n_groups == 1:
         return [np.arange(len(A))]
     degree = np.maximum(A.sum(axis=1), np.finfo(float).eps)
     M = A / np.sqrt(np.outer(degree, degree))
-    # The original takes the eigenvalues of largest magnitude. Negative ones, which
-    # the empty diagonal gives, tell labels of one group apart.
+    # The original takes the eigenvalues of largest magnitude. Negative ones, due to the
+    # empty diagonal, would separate labels of one group.
     q = len(A)
     _, leading = scipy.linalg.eigh(M, subset_by_index=[q - n_groups, q - 1])
     length = np.linalg.norm(leading, axis=1, keepdims=True)
@@ -48,8 +44,8 @@ def group_labels(A: Array, n_groups: int, seed: int) -> list[NDArray[np.intp]]:
     return [group for group in groups if len(group)]
 
 
-def combination_code(Y: Any, group: NDArray[np.intp]) -> Array:
-    """Rank of each row's combination of the group's labels, from 0 to 1.
+def combination_code(Y: Matrix, group: Indices) -> Array:
+    """Return the rank of each row's combination of the group's labels, from 0 to 1.
 
     Combinations that occur are ordered as binary numbers whose least significant bit
     is the first label.

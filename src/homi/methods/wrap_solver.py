@@ -6,14 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
 from homi.linalg import inner, largest_eigenvalue, positive_eigenpairs
 from homi.methods.proximal import Quadratic, descend, soft_threshold
 from homi.moments import Moments
 from homi.threads import for_product
-
-Array = NDArray[np.float64]
+from homi.typing import Array, History
 
 #: Steps of one descent in V.
 _INNER = 20
@@ -55,10 +53,10 @@ class Problem(NamedTuple):
 
 def solve(
     problem: Problem, d: int, *, max_iter: int, tol: float
-) -> tuple[Array, Array, list[dict[str, float]], bool]:
+) -> tuple[Array, Array, History, bool]:
     """Sweep V and U in turn from the ridge solution."""
     U, V = start(problem, d)
-    history: list[dict[str, float]] = []
+    history: History = []
     before = sum(problem.objective(U, V).values())
     spread = problem.lam2 * largest_eigenvalue(problem.L)
     with for_product(len(problem.g), d, len(problem.L)):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from homi.methods.meta_labels import affinity, combination_code, group_labels
+from homi.methods.label_clustering import affinity, combination_code, group_labels
 from homi.moments import Moments
 
 

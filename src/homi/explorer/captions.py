@@ -6,8 +6,8 @@ import numpy as np
 
 from homi.explorer.evidence import agreement
 from homi.explorer.facts import Facts
+from homi.explorer.layout import off_diagonal
 from homi.explorer.pack import rounding
-from homi.explorer.places import off_diagonal
 
 #: An entry below this share of the labels' own hardly moves a score.
 _SMALL = 0.05
