@@ -174,7 +174,7 @@ def test_blocks_make_no_difference(monkeypatch):
 def test_too_many_labels_are_an_error_that_says_what_to_do():
     X, Y = random_rows(0, q=5)
     with pytest.raises(
-        ValueError, match=r"5 labels are 10 pairs .*max_labels=4; raise"
+        ValueError, match=r"5 labels need 10 comparisons, .*max_labels=4 .*increase"
     ):
         CalibratedLabelRanking(max_labels=4).fit(X, Y)
     assert CalibratedLabelRanking().max_labels == 200

@@ -173,7 +173,7 @@ def test_rows_of_little_weight_are_not_tied_to_all():
 
 def test_weights_that_are_shares_get_a_warning():
     X, Y = random_rows(0, n=60)
-    with pytest.warns(UserWarning, match=r"total weight 1: .*scale the weights"):
+    with pytest.warns(UserWarning, match=r"total weight 1: .*rescale the weights"):
         HOMI().fit(X, Y, sample_weight=np.full(60, 1 / 60))
 
 

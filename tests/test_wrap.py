@@ -344,7 +344,7 @@ def test_few_rows(n):
 
 def test_a_warning_says_that_sweeps_ran_out():
     X, Y = random_rows(0)
-    with pytest.warns(ConvergenceWarning, match="max_iter=1 .*tol=0"):
+    with pytest.warns(ConvergenceWarning, match="tol=0 .*max_iter=1 "):
         WRAP(0.1, 0.1, max_iter=1, tol=0).fit(X, Y)
 
 

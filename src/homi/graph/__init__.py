@@ -1,4 +1,4 @@
-"""Rows -> neighbours or anchors -> the Laplacian L that ties similar rows together."""
+"""Graphs of rows: nearest neighbors or anchors -> the graph Laplacian L."""
 
 from homi.graph.anchors import AnchorPlan, TiedMoments, tied_moments
 from homi.graph.exact import Neighbors, nearest, without_self

@@ -1,16 +1,16 @@
-"""Neighbours and edges between two blocks of rows, for graphs of many blocks."""
+"""Neighbors and edges between two blocks of rows, for graphs of many blocks."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from homi.graph.exact import (
-    CentredRows,
+    CenteredRows,
     Neighbors,
     correlations,
     others,
@@ -19,12 +19,12 @@ from homi.graph.exact import (
     unit_rows,
 )
 from homi.graph.laplacian import laplacian
-from homi.linalg import Array
 from homi.moments import quadratic
+from homi.typing import Array, Matrix
 
 
 class Found(NamedTuple):
-    """For each row, the best of some other rows: float32 scores decide which."""
+    """The best candidates of each row in a block, ranked by float32 scores."""
 
     scores: NDArray[np.float32]
     indices: NDArray[np.int64]
@@ -32,20 +32,20 @@ class Found(NamedTuple):
 
 
 def found_among(
-    X: Any, other: Any, k: int, units: tuple[Array, Array], first: int
+    X: Matrix, other: Matrix, k: int, scaling: tuple[Array, Array], first: int
 ) -> Found:
-    """The k rows of ``other`` most correlated with each row of X, or all of them.
+    """Find the k rows of ``other`` most correlated with each row of X, or all.
 
-    Rows are compared as ``(X - mean) / scale``, with units = (mean, scale); ``first``
-    is the number of the first of the others.
+    Rows are compared as ``(X - mean) / scale``, with scaling = (mean, scale); ``first``
+    is the index of the first row of ``other``.
     """
     k = min(k, other.shape[0])
     find = _found_sparse if sparse.issparse(X) else _found_dense
-    scores, indices, values = find(X, other, k, *units)
+    scores, indices, values = find(X, other, k, *scaling)
     return Found(scores, indices + first, values)
 
 
-def _found_dense(X: Any, other: Any, k: int, mean: Array, scale: Array) -> Found:
+def _found_dense(X: Matrix, other: Matrix, k: int, mean: Array, scale: Array) -> Found:
     rows, others = unit_rows(X, mean, scale), unit_rows(other, mean, scale)
     single = others.astype(np.float32)
     best = search(rows.astype(np.float32), lambda part: single[part].T, len(others), k)
@@ -53,10 +53,10 @@ def _found_dense(X: Any, other: Any, k: int, mean: Array, scale: Array) -> Found
     return Found(best.scores(), indices, correlations(rows, others, indices))
 
 
-def _found_sparse(X: Any, other: Any, k: int, mean: Array, scale: Array) -> Found:
-    # Columns stored in every row are treated apart: in both blocks alike.
+def _found_sparse(X: Matrix, other: Matrix, k: int, mean: Array, scale: Array) -> Found:
+    # Columns stored in every row are centered first, the same ones in both blocks.
     n = X.shape[0]
-    rows = CentredRows.of(sparse.vstack([X, other], format="csr"), mean, scale)
+    rows = CenteredRows.of(sparse.vstack([X, other], format="csr"), mean, scale)
     best = search_sparse(rows, slice(0, n), slice(n, n + other.shape[0]), k)
     indices = best.indices()
     return Found(best.scores(), indices, rows.correlations(indices + n))
@@ -65,10 +65,10 @@ def _found_sparse(X: Any, other: Any, k: int, mean: Array, scale: Array) -> Foun
 def nearest_of(
     found: Sequence[Found], start: int, stop: int, n_neighbors: int
 ) -> Neighbors:
-    """The neighbours of rows ``start`` to ``stop`` among what all blocks have.
+    """Merge candidates of all blocks to the neighbors of rows ``start`` to ``stop``.
 
-    As in one search: the best s + 1 by float32, less the row itself, or less the
-    worst where it is not among them.
+    As in one search, these are the best s + 1 by float32 scores without the row itself,
+    or without the last if the row is not among them.
     """
     scores, indices, values = (np.hstack(parts) for parts in zip(*found, strict=True))
     best = np.argsort(-scores, axis=1, kind="stable")[:, : n_neighbors + 1]
@@ -79,17 +79,17 @@ def nearest_of(
 
 
 def edge_product(
-    X: Any,
+    X: Matrix,
     near: Neighbors,
     rows: tuple[int, int],
-    other: Any = None,
+    other: Matrix = None,
     other_near: Neighbors | None = None,
     other_rows: tuple[int, int] = (0, 0),
 ) -> Array:
-    """``XᵀLX`` of both blocks, with L of the edges between them.
+    """``XᵀLX`` of two blocks, with the Laplacian L of the edges between them.
 
-    Without ``other``, of the edges inside of X. An edge lies in one pair of blocks, so
-    that all pairs sum to the XᵀLX of all rows.
+    Without ``other``, L has the edges within X. An edge is in exactly one pair of
+    blocks, so all pairs sum to the XᵀLX of all rows.
     """
     if other is None or other_near is None:
         return quadratic(X, laplacian(_kept(near, 0, rows, 0)))
@@ -102,9 +102,10 @@ def edge_product(
 
 
 def _kept(near: Neighbors, own: int, rows: tuple[int, int], place: int) -> Neighbors:
-    """Neighbours among ``rows``, which lie at ``place``; others become no edge.
+    """Keep the neighbors among ``rows``, renumbered from ``place``.
 
-    That is an edge of weight 0 from a row to itself; ``own`` is the first row's place.
+    Other neighbors become an edge of weight 0 from a row to itself; ``own`` is the
+    position of the first row.
     """
     start, stop = rows
     inside = (near.indices >= start) & (near.indices < stop)

@@ -1,4 +1,4 @@
-"""Weights with few features in all and few for each label; like labels, like rows."""
+"""Objective and solver of CLML, from moments."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ class Problem(NamedTuple):
     beta: float
 
     def objective(self, W: Array) -> dict[str, float]:
+        """Return the terms of the objective."""
         GW = self.G @ W
         return {
             "loss": 0.5 * (inner(W, GW) - 2.0 * inner(W, self.C) + self.yy),
@@ -41,34 +42,34 @@ class Problem(NamedTuple):
         }
 
     def step(self, A: Array, s: float) -> Array:
-        """Proximal step of s times both penalties: absolute values come first."""
+        """Take the proximal step of s times both penalties; the ℓ₁ norm comes first."""
         return shrink_rows(soft_threshold(A, s * self.beta), s * self.lam2)
 
     def factor(self, rho: float) -> Callable[[Array], Array]:
-        """A ↦ W that solves ``GW + αGWL₁ + λ₁HW + ρW = C + ρA``."""
+        """Return the function A ↦ W that solves ``GW + αGWL₁ + λ₁HW + ρW = C + ρA``."""
         mu, V = factor_pencil(self.G + self.H + rho * np.eye(len(self.G)), self.G)
         nu, Q = scipy.linalg.eigh(self.L, check_finite=False)
         denominator = 1.0 + np.outer(mu, np.maximum(nu, 0.0))
         return lambda A: V @ ((V.T @ (self.C + rho * A) @ Q) / denominator) @ Q.T
 
     def start(self, gamma: float) -> Array:
-        """Ridge regression, at the length that suits the loss and both graphs."""
+        """Return the ridge solution, rescaled to minimize the smooth terms."""
         W = solve_psd(self.G + gamma * np.eye(len(self.G)), self.C)
         GW = self.G @ W
         curvature = inner(W, GW + GW @ self.L + self.H @ W)
         return W * (inner(W, self.C) / curvature) if curvature > 0 else W
 
     def rho(self, W: Array) -> float:
-        """Three times how much the penalties bend at a row of typical length."""
+        """Return three times the penalty divided by the mean length of a row."""
         penalty = self.lam2 + self.beta * np.sqrt(W.shape[1])
         least = 1e-8 * float(np.diag(self.G).mean()) or 1.0
         length = float(row_lengths(W).mean())
-        # Of 0.3 to 30 times, three took fewest iterations over the paper's grid.
+        # Between 0.3 and 30 times, 3 took the fewest iterations on the paper's grid.
         return max(3.0 * penalty / length, least) if length > 0 else least
 
 
 def solve(problem: Problem, gamma: float, *, max_iter: int, tol: float) -> Descent:
-    """Split into the smooth part and the penalties, from a ridge solution."""
+    """Minimize by ADMM from a ridge solution."""
     start = problem.start(gamma)
     rho = problem.rho(start)
     return split(

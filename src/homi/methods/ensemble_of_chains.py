@@ -54,7 +54,7 @@ class EnsembleOfChains(LabelwiseClassifier):
         t. "pcut" chooses it so that as many labels are predicted in training as
         occur.
     standardize : bool, default=True
-        Whether to give every feature variance 1, and mean 0 if the rows are dense.
+        Whether to scale every feature to variance 1, and to mean 0 if X is dense.
     tol : float in (0, inf), default=1e-3
         A label has converged when the norm of its gradient is this share of the norm
         at w = 0.

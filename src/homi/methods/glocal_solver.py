@@ -1,4 +1,4 @@
-"""Latent labels between features and labels: objective and updates, from moments."""
+"""Objective and updates of GLOCAL, from moments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from homi.methods.proximal import row_lengths
 from homi.moments import Moments
 from homi.typing import Array, History
 
-#: Steps on the correlations in a cycle, and most conjugate gradients on U and on W.
+#: Gradient steps in Z per cycle, and maximum conjugate gradient steps in U and in W.
 _STEPS, _GRADIENTS = 30, 20
 
 
@@ -34,7 +34,7 @@ class Weights(NamedTuple):
 class Problem(NamedTuple):
     """``XᵀX = E diag(g) Eᵀ``, ``EᵀXᵀY``, ``YᵀY`` and for each cluster c ``X_cᵀX_c``.
 
-    W is kept as EᵀW, in whose terms the start needs no product with XᵀX.
+    W is stored as EᵀW, so that the warm-up needs no product with XᵀX.
     """
 
     g: Array
@@ -47,7 +47,7 @@ class Problem(NamedTuple):
 
     @classmethod
     def of(cls, parts: list[Moments], weights: Weights) -> Problem:
-        """The problem of all rows, from the moments of each cluster's."""
+        """Build the problem from the moments of each cluster."""
         whole = reduce(operator.add, parts)
         g, E = scipy.linalg.eigh(whole.G, check_finite=False)
         grams = np.array([part.G for part in parts])
@@ -70,7 +70,7 @@ class Problem(NamedTuple):
 
 
 class State(NamedTuple):
-    """The unknowns, V by its products; Z and K have one matrix per cluster."""
+    """The unknowns, with V as its products; Z and K have one matrix per cluster."""
 
     U: Array
     W: Array
@@ -88,7 +88,7 @@ class State(NamedTuple):
 
 
 def random_start(problem: Problem, k: int, rng: Any) -> State:
-    """U at random, W at 0, and no correlations yet."""
+    """Return a random U, W = 0, and no correlations."""
     m, q = problem.C.shape
     none = np.empty((0, q, 0)), np.empty((0, k, k))
     products = np.zeros((k, k)), np.zeros((q, k)), np.zeros((m, k))
@@ -96,7 +96,7 @@ def random_start(problem: Problem, k: int, rng: Any) -> State:
 
 
 def random_correlations(problem: Problem, state: State, k2: int, rng: Any) -> State:
-    """The same unknowns, and a Z of k2 columns for every cluster."""
+    """Add a random Z of k2 columns for every cluster."""
     Z = rng.uniform(size=(len(problem.shares), len(state.U), k2))
     return state._replace(Z=_to_unit_rows(Z, Z), K=problem.spreads(state.W))
 
@@ -127,7 +127,7 @@ def update_U(problem: Problem, state: State) -> State:
     """``U(VᵀV + λ_U I) + Σ_c Z_cZ_cᵀUK_c = YᵀV``."""
     S = state.VtV + problem.weights.U * np.eye(len(state.VtV))
     Z, Zt, K = state.Z, state.Z.transpose(0, 2, 1), state.K
-    # The diagonal of every ZZᵀ is 1: without the rest of it, this is the solution.
+    # Preconditioner: the solution for ZZᵀ = I, whose diagonal is the same.
     near = S + K.sum(axis=0)
     U = _conjugate_gradients(
         lambda U: U @ S + (Z @ (Zt @ U @ K)).sum(axis=0),
@@ -142,7 +142,7 @@ def update_W(problem: Problem, state: State) -> State:
     """``(λXᵀX + λ_W I)W + Σ_c G_cWN_c = λXᵀV``."""
     weights, N, shares = problem.weights, state.N, problem.shares
     diagonal = (weights.lam * problem.g + weights.W)[:, None]
-    # Were every cluster like the whole, this would be the solution.
+    # Preconditioner: the solution if every cluster had the moments of all rows.
     alike = (weights.whole + weights.local) * np.tensordot(shares, N, 1)
     nu, Q = scipy.linalg.eigh(alike, check_finite=False)
     near = diagonal + np.outer(problem.g, np.maximum(nu, 0.0))
@@ -158,8 +158,8 @@ def update_W(problem: Problem, state: State) -> State:
 def update_Z(problem: Problem, state: State) -> State:
     """``Z_c ← Z_c - Q_cZ_c / τ_c``, rows to unit length, with ``Q_c = UK_cUᵀ``.
 
-    With τ_c the largest eigenvalue of Q_c, no step raises ``½tr(Z_cᵀQ_cZ_c)``: what
-    it minimises under the same constraint is nowhere below that, and touches it at Z_c.
+    With τ_c the largest eigenvalue of Q_c, no step increases ``½tr(Z_cᵀQ_cZ_c)``: it
+    minimizes, under the same constraint, an upper bound that is tight at Z_c.
     """
     U, Z = state.U, state.Z
     R = np.linalg.qr(U).R
@@ -171,7 +171,7 @@ def update_Z(problem: Problem, state: State) -> State:
 
 
 def _to_unit_rows(A: Array, instead: Array) -> Array:
-    """The rows of A at unit length; for rows of zeros those of ``instead``."""
+    """Scale the rows of A to unit length; rows of zeros become those of ``instead``."""
     length = row_lengths(A)[..., None]
     return np.divide(A, length, out=instead.copy(), where=length > 0)
 
@@ -182,7 +182,7 @@ CYCLE: tuple[Update, ...] = (update_Z, update_V, update_U, update_W)
 
 
 def objective(problem: Problem, state: State) -> dict[str, float]:
-    """The terms of the objective, squares of n rows multiplied out."""
+    """Return the terms of the objective, computed from moments."""
     weights, (U, W, _, K, VtV, YtV, XtV) = problem.weights, state
     UtU, vv = U.T @ U, float(np.trace(VtV))
     labels = np.trace(problem.YtY) - 2.0 * inner(YtV, U) + inner(UtU, VtV)
@@ -204,7 +204,7 @@ def alternate(
     max_iter: int,
     tol: float,
 ) -> tuple[State, History, bool]:
-    """Where the updates lead in turn, the terms after each cycle, and how it ended."""
+    """Apply the updates in turn until the objective converges."""
     history: History = []
     before = np.inf
     for _ in range(max_iter):
@@ -221,7 +221,7 @@ def alternate(
 def solve(
     problem: Problem, k: int, k2: int, rng: Any, *, max_iter: int, tol: float
 ) -> tuple[State, History, bool]:
-    """Cycles without correlations up to where they lead, then cycles with them."""
+    """Run a warm-up without correlations until it converges, then cycles with them."""
     limits: dict[str, Any] = {"max_iter": max_iter, "tol": tol}
     start = random_start(problem, k, rng)
     start, _, warm = alternate(problem, start, WARM_UP, **limits)
@@ -241,7 +241,7 @@ def _conjugate_gradients(
     R: Array,
     start: Array,
 ) -> Array:
-    """Solve ``apply(x) = R`` from ``start``; no step raises the quadratic behind it."""
+    """Solve ``apply(x) = R`` from ``start``; no step increases the quadratic form."""
 
     def flat(f: Callable[[Array], Array]) -> LinearOperator:
         return LinearOperator(

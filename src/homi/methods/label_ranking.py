@@ -1,12 +1,11 @@
-"""Calibrated label ranking: labels compete, and a virtual one draws the line."""
+"""Calibrated label ranking: pairwise comparisons with a virtual label."""
 
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
 from sklearn.utils.parallel import Parallel, delayed
@@ -17,22 +16,22 @@ from homi.base.classifier import MultiLabelClassifier
 from homi.base.scaling import Scaler
 from homi.base.targets import Target
 from homi.methods.logistic import fit_logistic
-from homi.typing import Array, Matrix
+from homi.typing import Array, Indices, Matrix
 
-#: Numbers in a block of comparisons.
+#: Entries of a block of comparisons.
 _BLOCK = 2**21
-#: How near to 0 and 1 a probability may come.
+#: Smallest distance of a probability from 0 and 1.
 _EDGE = 1e-12
 
 
 class CalibratedLabelRanking(MultiLabelClassifier):
-    r"""Ranking by pairwise comparison with a virtual label, by Fürnkranz et al.
+    r"""Rank labels by pairwise comparison, with a virtual label, by Fürnkranz et al.
 
-    For every two labels, the probability :math:`p_{jk}(x)` that j holds rather than k
-    is learnt by logistic regression from the rows that have exactly one of them. The
-    virtual label 0 stands between the labels that a row has and those that it has not,
-    so :math:`p_{j0}` is the probability of label j, learnt from all rows. A label is
-    predicted where it collects more votes than the virtual one:
+    For every pair of labels, a logistic regression on the rows that have exactly one of
+    them models the probability :math:`p_{jk}(x)` of j rather than k. The virtual label
+    0 ranks between the labels that a row has and those that it does not have, so
+    :math:`p_{j0}` is the probability of label j, fitted to all rows. A label is
+    predicted where it gets more votes than the virtual label:
 
     .. math::
         s_j = v_j - v_0, \quad v_j = p_{j0} + \sum_{k \ne j} p_{jk}, \quad
@@ -43,40 +42,40 @@ class CalibratedLabelRanking(MultiLabelClassifier):
     Parameters
     ----------
     C : float in (0, inf), default=0.03
-        Weight of the rows against the ridge penalty of each logistic regression. The
-        default suits standardised features.
+        Inverse strength of the ridge penalty of each logistic regression. The default
+        suits standardized features.
     votes : {"hard", "soft"}, default="hard"
-        Whether a comparison is won or lost, or shared by its probability.
+        Whether a comparison gives one vote to the winner, or shares it by probability.
     n_jobs : int or None, default=None
-        Number of processes that learn comparisons, as in joblib. Each uses one thread.
+        Number of processes, as in joblib. Each uses one thread.
     standardize : bool, default=True
-        Whether to give every feature mean 0 and variance 1 first.
+        Whether to scale every feature to mean 0 and variance 1 first.
     max_labels : int in [1, inf), default=200
-        More labels than that are an error: l labels are l(l - 1)/2 comparisons, each
-        with a coefficient for every feature.
+        More labels are an error: l labels need l(l - 1)/2 comparisons, each with a
+        coefficient for every feature.
 
     Attributes
     ----------
     pairs_ : ndarray of shape (n_pairs, 2)
         Labels j < k of each comparison.
     pair_coef_ : ndarray of shape (n_pairs, n_features)
-        Its coefficients for the features as given. 0 where all rows that have exactly
-        one of the labels have the same one, or there are none.
+        Coefficients of each comparison for unscaled features. 0 where all rows with
+        exactly one of the labels have the same one, or no row has.
     pair_intercept_ : ndarray of shape (n_pairs,)
-        Its intercept; infinite where one label always wins, 0 where the two never
-        differ: then both get half a vote.
+        Intercept of each comparison; infinite where one label always wins, 0 where the
+        two never differ and both get half a vote.
     coef_ : ndarray of shape (n_labels, n_features)
         Coefficients of the comparisons with the virtual label.
     intercept_ : ndarray of shape (n_labels,)
-        Their intercepts; infinite for a label that all rows have, or none.
+        Their intercepts; infinite for a label that all rows have, or no row has.
     classes_, label_names_, n_features_in_, feature_names_in_
         As in :class:`~homi.HOMI`.
 
     Notes
     -----
-    Costs l(l - 1)/2 logistic regressions on the rows that tell two labels apart, so the
-    number of labels is what counts. Good where they are few and rankings matter; hard
-    votes have many ties.
+    The cost is that of l(l - 1)/2 logistic regressions on the rows with exactly one of
+    two labels, so the number of labels dominates. Good where labels are few and
+    rankings matter. Hard votes have many ties.
 
     References
     ----------
@@ -122,8 +121,9 @@ class CalibratedLabelRanking(MultiLabelClassifier):
         n_labels = target.indicator.shape[1]
         if n_labels > self.max_labels:
             raise ValueError(
-                f"{n_labels} labels are {n_labels * (n_labels - 1) // 2} pairs to "
-                f"compare, got max_labels={self.max_labels}; raise it, or take RAKEL."
+                f"{n_labels} labels need {n_labels * (n_labels - 1) // 2} comparisons, "
+                f"more than max_labels={self.max_labels} allows; increase it, or use "
+                "RAKEL."
             )
         scaler = Scaler(X) if self.standardize else None
         X = _as_rows(X if scaler is None else scaler(X)).astype(np.float64, copy=False)
@@ -135,7 +135,7 @@ class CalibratedLabelRanking(MultiLabelClassifier):
         self._store(fits, scaler)
 
     def _store(self, fits: list[tuple[Array, Array]], scaler: Scaler | None) -> None:
-        """Keep comparisons, each label's first being that with the virtual one."""
+        """Set the coefficients; the first comparison is with the virtual label."""
         if scaler is not None:
             fits = [_unscaled(W, b, scaler) for W, b in fits]
         self.coef_ = np.array([W[0] for W, _ in fits])
@@ -150,7 +150,7 @@ class CalibratedLabelRanking(MultiLabelClassifier):
         return np.concatenate([self._count(X[i : i + step]) for i in starts])
 
     def _count(self, X: Matrix) -> Array:
-        """``v_j - v_0``; of a pair, the second gets what the first does not."""
+        """``v_j - v_0``; the second label of a pair gets the rest of the vote."""
         share = expit if self.votes == "soft" else _won
         won = share(X @ self.pair_coef_.T + self.pair_intercept_)
         own = share(X @ self.coef_.T + self.intercept_)
@@ -169,29 +169,29 @@ class CalibratedLabelRanking(MultiLabelClassifier):
 
 
 def _won(F: Array) -> Array:
-    """1 for a comparison that is won, 0 for one that is lost, half for neither."""
+    """Return 1 for a comparison that is won, 0 if it is lost, ½ if undecided."""
     return 0.5 * (np.sign(F) + 1.0)
 
 
-def _as_rows(X: Matrix) -> Any:
+def _as_rows(X: Matrix) -> Matrix:
     return sparse.csr_array(X) if sparse.issparse(X) else X
 
 
-def _holders(indicator: Any) -> list[NDArray[Any]]:
-    """Numbers of the rows that have each label."""
+def _holders(indicator: Matrix) -> list[Indices]:
+    """Return the indices of the rows that have each label."""
     Y = sparse.csc_array(indicator)
     Y.eliminate_zeros()
     return np.split(Y.indices, Y.indptr[1:-1])
 
 
 def _unscaled(W: Array, b: Array, scaler: Scaler) -> tuple[Array, Array]:
-    """Coefficients and intercepts for the features as they were given."""
+    """Return coefficients and intercepts for unscaled features."""
     W = W / scaler.scale
     return W, b - W @ scaler.shift
 
 
-def _compare(X: Matrix, holders: list[Any], C: float) -> tuple[Array, Array]:
-    """The first label against the virtual one, then against each of the others."""
+def _compare(X: Matrix, holders: list[Indices], C: float) -> tuple[Array, Array]:
+    """Compare the first label with the virtual one, then with each of the others."""
     others = np.setdiff1d(np.arange(X.shape[0]), holders[0])
     opponents = [others, *holders[1:]]
     W, b = np.zeros((len(opponents), X.shape[1])), np.zeros(len(opponents))
@@ -203,8 +203,10 @@ def _compare(X: Matrix, holders: list[Any], C: float) -> tuple[Array, Array]:
     return W, b
 
 
-def _decide(X: Matrix, wins: Any, losses: Any, C: float) -> tuple[Any, float]:
-    """Coefficients and intercept that tell rows of wins from rows of losses."""
+def _decide(
+    X: Matrix, wins: Indices, losses: Indices, C: float
+) -> tuple[Array | float, float]:
+    """Return coefficients and intercept that separate wins from losses."""
     if len(wins) == 0 or len(losses) == 0:
         surplus = len(wins) - len(losses)
         return 0.0, float(np.copysign(np.inf, surplus)) if surplus else 0.0

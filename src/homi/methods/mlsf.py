@@ -61,7 +61,7 @@ class MLSF(LabelwiseClassifier):
         A label has converged when the norm of its gradient is this share of the norm
         at w = 0.
     standardize : bool, default=True
-        Whether to give every feature mean 0 and variance 1 first.
+        Whether to scale every feature to mean 0 and variance 1 first.
     n_jobs : int, default=None
         Number of threads, each for a part of the labels. None means 1, -1 means all
         processors.

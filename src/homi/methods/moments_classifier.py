@@ -1,4 +1,4 @@
-"""Linear classifiers learnt from moments: regression on 0/1 labels, cut at ½."""
+"""Base class of linear classifiers that are fitted to moments."""
 
 from __future__ import annotations
 
@@ -14,39 +14,42 @@ from homi.typing import Array, Matrix
 
 
 @dataclass(frozen=True)
-class Units:
-    """How the features that a method works on follow from those that were given.
-
-    The method sees ``(x - shift) / scale`` and explains ``y - offset``.
-    """
+class Scaling:
+    """Scaling of features and labels: ``(x - shift) / scale`` and ``y - offset``."""
 
     shift: Array
     scale: Array
     offset: Array
 
 
-def label_counts(moments: Moments, units: Units) -> Array:
-    """``YᵀY`` of the labels as they are, also where the moments are of centred ones."""
-    return moments.YtY + moments.n * np.outer(units.offset, units.offset)
+def label_counts(moments: Moments, scaling: Scaling) -> Array:
+    """``YᵀY`` of the labels, also if the moments are those of centered labels."""
+    return moments.YtY + moments.n * np.outer(scaling.offset, scaling.offset)
 
 
 class MomentsClassifier(LinearMultiLabelClassifier):
-    """A method that needs the rows only as moments, and gives coefficients.
+    """Base class of linear classifiers that need the moments of the rows only.
 
-    A subclass has the parameters ``standardize`` and ``fit_intercept``.
+    A subclass has the parameters ``standardize``, ``fit_intercept``, ``max_iter`` and
+    ``tol``.
     """
 
-    def _prepare(self, X: Matrix, Y: Matrix) -> tuple[Moments, Units]:
-        """Moments in the method's units, where ``G``, ``C`` and ``YtY`` are the rest.
+    standardize: bool
+    fit_intercept: bool
+    max_iter: int
+    tol: float
 
-        With an intercept, features and labels are centred: that solves for it.
-        Without one, standardised features are centred and labels are not.
+    def _prepare(self, X: Matrix, Y: Matrix) -> tuple[Moments, Scaling]:
+        """Return scaled moments, and the scaling.
+
+        With an intercept, features and labels are centered, which solves for it.
+        Without one, standardized features are centered and labels are not.
         """
         moments = Moments.from_rows(X, Y)
         m, q = moments.Sxy.shape
-        centred = self.standardize or self.fit_intercept
-        units = Units(
-            shift=moments.x_mean if centred else np.zeros(m),
+        centered = self.standardize or self.fit_intercept
+        scaling = Scaling(
+            shift=moments.x_mean if centered else np.zeros(m),
             scale=moments.scale() if self.standardize else np.ones(m),
             offset=moments.y_mean if self.fit_intercept else np.zeros(q),
         )
@@ -54,19 +57,19 @@ class MomentsClassifier(LinearMultiLabelClassifier):
             moments = moments.standardized()
         if self.fit_intercept:
             moments = replace(moments, x_mean=np.zeros(m), y_mean=np.zeros(q))
-        return moments, units
+        return moments, scaling
 
-    def _store(self, W: Array, units: Units, threshold: float = 0.5) -> None:
-        """Keep coefficients W (m, l) of the method's units in those of the rows."""
-        W = W / units.scale[:, None]
+    def _store(self, W: Array, scaling: Scaling, threshold: float = 0.5) -> None:
+        """Set the coefficients of unscaled features, given W (m, l) of scaled ones."""
+        W = W / scaling.scale[:, None]
         self.coef_ = np.ascontiguousarray(W.T)
-        self.intercept_ = units.offset - units.shift @ W - threshold
+        self.intercept_ = scaling.offset - scaling.shift @ W - threshold
 
     def _warn_if_not(self, converged: bool) -> None:
         if not converged:
             warnings.warn(
-                f"{type(self).__name__} ended after max_iter={self.max_iter} "
-                f"iterations without reaching tol={self.tol:g}; increase either.",
+                f"{type(self).__name__} did not converge to tol={self.tol:g} within "
+                f"max_iter={self.max_iter} iterations; increase either.",
                 ConvergenceWarning,
                 stacklevel=5,
             )

@@ -1,4 +1,4 @@
-"""Sparse weights of labels inside an embedding that all of them share."""
+"""Objective and updates of WRAP, from moments."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from homi.moments import Moments
 from homi.threads import for_product
 from homi.typing import Array, History
 
-#: Steps of one descent in V.
+#: Proximal gradient steps in V per sweep.
 _INNER = 20
 
 
 class Problem(NamedTuple):
     """``XᵀX = E diag(g) Eᵀ`` with g > 0, C = ``EᵀXᵀY``, and U in the basis E.
 
-    Outside this basis X has no variance, so U is 0 there.
+    X has no variance outside this basis, so U is 0 there.
     """
 
     g: Array
@@ -35,12 +35,13 @@ class Problem(NamedTuple):
     def of(
         cls, moments: Moments, L: Array, lam1: float, lam2: float, lam3: float
     ) -> tuple[Problem, Array]:
-        """The problem, and E."""
+        """Return the problem and E."""
         g, E = positive_eigenpairs(moments.G)
         yy = float(np.trace(moments.YtY))
         return cls(g, E.T @ moments.C, yy, L, lam1, lam2, lam3), E
 
     def objective(self, U: Array, V: Array) -> dict[str, float]:
+        """Return the terms of the objective."""
         M = U @ V
         loss = 0.5 * (inner(M, self.g[:, None] * M) - 2.0 * inner(M, self.C) + self.yy)
         return {
@@ -54,7 +55,7 @@ class Problem(NamedTuple):
 def solve(
     problem: Problem, d: int, *, max_iter: int, tol: float
 ) -> tuple[Array, Array, History, bool]:
-    """Sweep V and U in turn from the ridge solution."""
+    """Alternate updates of V and U, from the ridge solution."""
     U, V = start(problem, d)
     history: History = []
     before = sum(problem.objective(U, V).values())
@@ -62,7 +63,7 @@ def solve(
     with for_product(len(problem.g), d, len(problem.L)):
         for _ in range(max_iter):
             V = update_V(problem, U, V, spread)
-            # A coordinate without weights has no place in U either: it stays 0.
+            # A dimension without weights stays 0 in U too.
             V = V[V.any(axis=1)]
             U = update_U(problem, V)
             history.append(problem.objective(U, V))
@@ -74,7 +75,7 @@ def solve(
 
 
 def start(problem: Problem, d: int) -> tuple[Array, Array]:
-    """``PΣ^½`` and ``Σ^½Qᵀ`` where ``PΣQᵀ = (G + λ₃I)⁻¹C``, cut at d."""
+    """``PΣ^½`` and ``Σ^½Qᵀ`` where ``PΣQᵀ = (G + λ₃I)⁻¹C``, truncated at rank d."""
     ridge = problem.C / (problem.g + problem.lam3)[:, None]
     P, sigma, Qt = scipy.linalg.svd(ridge, full_matrices=False, check_finite=False)
     root = np.sqrt(sigma[:d])
@@ -82,7 +83,7 @@ def start(problem: Problem, d: int) -> tuple[Array, Array]:
 
 
 def update_V(problem: Problem, U: Array, V: Array, spread: float) -> Array:
-    """Descend in V, where the smooth part's gradient is ``AV - R + λ₂VL``."""
+    """Minimize over V; the gradient of the smooth part is ``AV - R + λ₂VL``."""
     A, R = U.T @ (problem.g[:, None] * U), U.T @ problem.C
     pull = problem.lam2 * problem.L
     smooth = Quadratic(
@@ -99,7 +100,7 @@ def update_V(problem: Problem, U: Array, V: Array, spread: float) -> Array:
 
 
 def update_U(problem: Problem, V: Array) -> Array:
-    """``GUVVᵀ + λ₃U = CVᵀ``, with ``VVᵀ = Q diag(θ) Qᵀ``."""
+    """Solve ``GUVVᵀ + λ₃U = CVᵀ``, with ``VVᵀ = Q diag(θ) Qᵀ``."""
     theta, Q = scipy.linalg.eigh(V @ V.T, check_finite=False)
     denominator = np.outer(problem.g, np.maximum(theta, 0.0)) + problem.lam3
     return ((problem.C @ V.T @ Q) / denominator) @ Q.T
