@@ -137,12 +137,17 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
         Y : ndarray of shape (n_samples, n_labels) of 0 and 1, or (n_samples,) of
             classes if the classifier was fitted on a 1-D y
         """
+        target = getattr(self, "_target", None)
+        if target is not None and target.kind == "multilabel-indicator":
+            return self._as_labels(self._positive(X))
         scores = self._checked_scores(X)
-        if self._target.kind == "multilabel-indicator":
-            return self._as_labels(scores > 0)
         if self._target.kind == "binary":
             return self.classes_[(scores.ravel() > 0).astype(int)]
         return self.classes_[scores.argmax(axis=1)]
+
+    def _positive(self, X: MatrixLike) -> Mask:
+        """Return True where a label is predicted."""
+        return self._checked_scores(X) > 0
 
     def _as_labels(self, positive: Mask) -> NDArray[Any]:
         """Return indicators in the integer type of the training labels."""
@@ -182,6 +187,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
         return check_rows(self, X, reset=False)
 
     def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.multi_output = True
@@ -204,14 +210,9 @@ class LinearMultiLabelClassifier(MultiLabelClassifier):
         scores += self.intercept_
         return scores
 
-    def predict(self, X: MatrixLike) -> NDArray[Any]:
-        target = getattr(self, "_target", None)
-        if target is None or target.kind != "multilabel-indicator":
-            return super().predict(X)
+    def _positive(self, X: MatrixLike) -> Mask:
         # One pass over the product instead of one to add and one to compare.
-        return self._as_labels(self._checked_product(X) > -self.intercept_)
-
-    predict.__doc__ = MultiLabelClassifier.predict.__doc__
+        return self._checked_product(X) > -self.intercept_
 
     def _checked_product(self, X: Matrix) -> Array:
         if self._is_plain(X):

@@ -1,4 +1,4 @@
-"""Dask collections -> moments, where the data is; only moments are moved."""
+"""Moments of Dask collections, computed by the workers that hold the data."""
 
 from homi.distributed.blocks import Block, Blocks, columns_like, row_blocks
 from homi.distributed.exact import neighbor_product

@@ -1,4 +1,4 @@
-"""Sentences that the page says of a model: what B means, and how much it does."""
+"""Captions of the page: the meaning and the strength of B."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ from homi.explorer.facts import Facts
 from homi.explorer.layout import off_diagonal
 from homi.explorer.pack import rounding
 
-#: An entry below this share of the labels' own hardly moves a score.
+#: An entry below this share of the mean diagonal hardly changes a score.
 _SMALL = 0.05
 
 _MEANINGS = {
     "labels": (
-        "B was learnt from the labels, together with the weights of the features, as "
-        "in the paper. Entry (i,\u00a0j) says how the score of label i moves label j; "
+        "B was learned from the labels, together with the feature weights, as in the "
+        "paper. Entry (i,\u00a0j) is the effect of the score of label i on label j; "
         "it need not equal entry (j,\u00a0i)."
     ),
     "held-out": (
-        "This B was not learnt from which labels occur together, but from scores of "
-        "held-out rows, drawn to the identity (correlation = held-out). Entry "
-        "(i,\u00a0j) says how far the score of label i corrects that of label j, and "
-        "may differ in sign from how the two occur together."
+        "B was not learned from which labels occur together, but from held-out scores, "
+        "and was shrunk toward the identity (correlation = held-out). Entry "
+        "(i,\u00a0j) is how much the score of label i corrects that of label j. Its "
+        "sign may differ from that of the correlation of the two labels."
     ),
     "identity": (
-        "This model was told to learn no correlation (correlation = identity): B is "
-        "the identity, labels do not move each other, and the graph has no arrows."
+        "This model learns no correlation (correlation = identity): B is the identity, "
+        "labels do not affect each other, and the graph has no arrows."
     ),
 }
 
 
 def meaning(facts: Facts) -> str:
-    """What an entry of B says, which depends on what it was learnt from."""
+    """Explain an entry of B, which depends on how B was learned."""
     return _MEANINGS[facts.learnt.correlation]
 
 
 def strength(facts: Facts) -> str:
-    """How strong the strongest entry is beside the labels' own."""
+    """Compare the strongest entry with the diagonal."""
     known = facts.learnt
     if len(facts.arrows) == 0:
         return "No entry of B off its diagonal differs from 0."
@@ -46,44 +46,44 @@ def strength(facts: Facts) -> str:
     number = f"{largest:+.3g}".replace("-", "−")
     text = (
         f"The strongest entry is {number} ({known.names[i]} → {known.names[j]}); "
-        f"a label's own score counts {own:.2f} on average."
+        f"the diagonal is {own:.2f} on average."
     )
     if abs(largest) < _SMALL * own:
         text += (
-            " So B is close to the identity here: labels hardly move each other, and "
-            "signs of small entries mean little. A larger λ makes labels lean more on "
-            "each other, but may predict worse."
+            " B is close to the identity: labels hardly affect each other, and the "
+            "signs of small entries mean little. A larger λ makes labels depend more "
+            "on each other, but predictions may get worse."
         )
     return text
 
 
 def check(facts: Facts) -> str:
-    """Whether the signs of B are those of the data."""
+    """Compare the signs of B with those of the data."""
     if facts.data is None:
         return ""
     same, pairs = agreement(facts.learnt.B, facts.data)
     if pairs == 0:
-        return "There is no entry of B to compare with the data."
+        return "B has no entry to compare with the data."
     return (
         f"{same:,} of {pairs:,} entries of B ({same / pairs:.0%}) have the sign of φ. "
-        "They need not: B tells what a label adds when all others are known, φ how two "
-        "occur together."
+        "They may differ: B is the effect of a label when all others are known, φ the "
+        "correlation of two labels alone."
     )
 
 
 def left_out(facts: Facts) -> str:
-    """What of B the page does not hold, or holds rounded."""
+    """Say which entries of B the page omits or rounds."""
     n_labels = len(facts.learnt.B)
     present = int(np.count_nonzero(off_diagonal(facts.learnt.B)))
     parts = []
     if len(facts.arrows) < present:
         parts.append(
-            f"The graph can draw the {len(facts.arrows):,} strongest of {present:,} "
-            "entries; the matrix and the lists know all of them."
+            f"The graph can show the {len(facts.arrows):,} strongest of {present:,} "
+            "entries; the matrix and the lists have all of them."
         )
     if error := rounding(facts):
         parts.append(
-            f"With {n_labels:,} labels, entries of B are rounded: by {error:.1g} at "
-            "most."
+            f"With {n_labels:,} labels, entries of B are rounded, by at most "
+            f"{error:.1g}."
         )
     return " ".join(parts)

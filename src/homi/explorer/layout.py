@@ -1,4 +1,4 @@
-"""Where labels stand: on the map of the graph, in groups, and in the matrix."""
+"""Layout of the label graph, groups of labels, and the order of the matrix."""
 
 from __future__ import annotations
 
@@ -7,52 +7,51 @@ from typing import NamedTuple
 
 import networkx as nx  # type: ignore[import-untyped,unused-ignore]
 import numpy as np
-from numpy.typing import NDArray
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
-Array = NDArray[np.float64]
+from homi.typing import Array, Indices
 
-#: Ties of each label that draw it to others.
-_TIES = 6
+#: Edges of each label in the layout.
+_EDGES = 6
 
-#: More labels than this, and every group is laid out by itself.
+#: With more labels than this, every group is laid out separately.
 _MOST_TOGETHER = 80
 
-#: More labels than this, and the order of leaves is not refined: that takes l³.
+#: With more labels than this, the leaf order is not optimized, which takes O(l³).
 _MOST_REFINED = 300
 
-#: Sea between two islands, as a share of an island of one label.
+#: Space between two islands, relative to an island of one label.
 _SEA = 0.6
 
 
 class Map(NamedTuple):
-    """Places in a square of side 2 around 0, and the number of each label's group."""
+    """Positions in a square of side 2 around 0, and the group of each label."""
 
     places: Array
-    groups: NDArray[np.intp]
+    groups: Indices
 
 
 def off_diagonal(B: Array) -> Array:
-    """B without a label's effect on itself."""
+    """Return B with a zero diagonal."""
     off = B.copy()
     np.fill_diagonal(off, 0.0)
     return off
 
 
 def mutual(B: Array) -> Array:
-    """The mean of both directions, off the diagonal, as a share of the largest."""
+    """Return the mean of B and Bᵀ off the diagonal, divided by its maximum."""
     means = off_diagonal(B + B.T) / 2
     largest = np.abs(means).max(initial=0.0)
     return means / largest if largest > 0 else means
 
 
 def label_map(B: Array, seed: int = 0) -> Map:
-    """Lay labels out so that those which raise each other stand together.
+    """Compute a layout in which labels that raise each other are close.
 
-    Each label is drawn to the few that it is most strongly and positively tied to.
-    Groups are Louvain communities of the same graph, the largest first; labels with
-    no such tie stand alone.
+    Each label has edges to the few labels with the largest positive mutual weight.
+    Groups are Louvain communities of this graph, the largest first. A label without
+    edges is a group of its own.
     """
     graph = _graph(mutual(B))
     if graph.number_of_edges() == 0:
@@ -62,9 +61,9 @@ def label_map(B: Array, seed: int = 0) -> Map:
     groups = np.empty(len(B), dtype=np.intp)
     for number, members in enumerate(sorted(found, key=lambda g: (-len(g), min(g)))):
         groups[list(members)] = number
-    # Square roots: of ties that differ a hundredfold the weak should draw as well.
-    for *_, tie in graph.edges(data=True):
-        tie["pull"] = tie["weight"] ** 0.5
+    # Square roots, so that edges a hundred times weaker still have an effect.
+    for *_, edge in graph.edges(data=True):
+        edge["pull"] = edge["weight"] ** 0.5
     if len(B) > _MOST_TOGETHER:
         places = island_layout(graph, groups, weight="pull", seed=seed)
     else:
@@ -72,8 +71,8 @@ def label_map(B: Array, seed: int = 0) -> Map:
     return Map(_squared(places, len(B)), groups)
 
 
-def clustered_order(B: Array) -> NDArray[np.intp]:
-    """An order in which labels that raise each other are neighbours: average linkage.
+def clustered_order(B: Array) -> Indices:
+    """Order labels by average linkage, so that those that raise each other are close.
 
     Examples
     --------
@@ -91,8 +90,8 @@ def clustered_order(B: Array) -> NDArray[np.intp]:
     return leaves_list(tree).astype(np.intp)
 
 
-def strongest(B: Array, most: int) -> NDArray[np.intp]:
-    """The strongest entries off the diagonal as pairs (i, j), strongest first."""
+def strongest(B: Array, most: int) -> Indices:
+    """Return the strongest entries off the diagonal as pairs (i, j), in order."""
     strength = np.abs(off_diagonal(B)).ravel()
     kept = min(most, int(np.count_nonzero(strength)))
     if kept == 0:
@@ -102,20 +101,22 @@ def strongest(B: Array, most: int) -> NDArray[np.intp]:
     return np.stack(np.unravel_index(top, B.shape), axis=1)
 
 
-def _graph(ties: Array) -> nx.Graph:
-    n_labels = len(ties)
+def _graph(weights: Array) -> nx.Graph:
+    n_labels = len(weights)
     graph = nx.Graph()
     graph.add_nodes_from(range(n_labels))
-    nearest = np.argsort(-ties, axis=1, kind="stable")[:, : min(_TIES, n_labels - 1)]
+    nearest = np.argsort(-weights, axis=1, kind="stable")[
+        :, : min(_EDGES, n_labels - 1)
+    ]
     for i, others in enumerate(nearest):
         for j in others:
-            if ties[i, j] > 0:
-                graph.add_edge(i, int(j), weight=float(ties[i, j]))
+            if weights[i, j] > 0:
+                graph.add_edge(i, int(j), weight=float(weights[i, j]))
     return graph
 
 
 def _squared(places: dict[int, Array], n_labels: int) -> Array:
-    """Both directions stretched to the square, so that no room is left unused."""
+    """Scale both axes so that the positions fill the square."""
     points = np.array([places[i] for i in range(n_labels)], dtype=float)
     low, high = points.min(axis=0), points.max(axis=0)
     span = np.where(high > low, high - low, 1.0)
@@ -123,12 +124,12 @@ def _squared(places: dict[int, Array], n_labels: int) -> Array:
 
 
 def island_layout(
-    graph: nx.Graph, groups: NDArray[np.intp], *, weight: str, seed: int
+    graph: nx.Graph, groups: Indices, *, weight: str, seed: int
 ) -> dict[int, Array]:
-    """Places of the nodes: springs inside a group, its disc as large as it has nodes.
+    """Lay out each group by springs in a disc whose area grows with its size.
 
-    One layout of all would draw hundreds of labels into one ball. Nodes that are alone
-    in their group share an island.
+    A single layout would put hundreds of labels into one ball. Nodes that are alone in
+    their group share an island.
     """
     sizes = np.bincount(groups)
     islands = [np.flatnonzero(groups == g) for g in np.flatnonzero(sizes > 1)]
@@ -146,10 +147,10 @@ def island_layout(
 
 
 def packed_discs(radii: Array) -> Array:
-    """Discs of these radii that touch and do not overlap: rows of x, y, radius.
+    """Pack discs of these radii without overlap; return rows of x, y, radius.
 
-    The first lies in the middle; each next one touches two others, as near to the
-    middle as it can.
+    The first disc is in the middle. Each next one touches two others, as close to the
+    middle as possible.
     """
     discs = [(0.0, 0.0, radii[0])]
     for radius in radii[1:]:
@@ -165,7 +166,7 @@ def packed_discs(radii: Array) -> Array:
 def _touching(
     one: tuple[float, float, float], other: tuple[float, float, float], radius: float
 ) -> list[tuple[float, float]]:
-    """Centres of the discs of a radius that touch both."""
+    """Return the centers of the discs of a radius that touch both."""
     start, end = np.array(one[:2]), np.array(other[:2])
     a, b = one[2] + radius, other[2] + radius
     apart = float(np.hypot(*(end - start)))
@@ -188,7 +189,7 @@ def _is_free(
 
 
 def _spread(points: Array) -> Array:
-    """Points with the same directions and order outwards, evenly over the unit disc."""
+    """Spread points evenly over the unit disc; keep directions and radial order."""
     away = points - points.mean(axis=0)
     distance = np.hypot(*away.T)
     rank = distance.argsort(kind="stable").argsort(kind="stable")

@@ -84,9 +84,7 @@ def without_self(found: NDArray[np.int64]) -> NDArray[np.int64]:
     return found[others(found, np.arange(n))].reshape(n, k - 1)
 
 
-def _nearest_dense(
-    X: NDArray[Any], n_neighbors: int, mean: Array, scale: Array
-) -> Neighbors:
+def _nearest_dense(X: Array, n_neighbors: int, mean: Array, scale: Array) -> Neighbors:
     unit = unit_rows(X, mean, scale)
     single = unit.astype(np.float32)
     n, k = len(unit), n_neighbors + 1

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy import sparse
 
@@ -31,7 +29,7 @@ class Reservoir:
         fits = _BYTES // (8 * max(n_features, 1))
         self.size = size or int(np.clip(fits, _FEWEST, _MOST))
         self.n_features, self.seed, self.n_seen = n_features, seed, 0
-        self.rows: Any = None
+        self.rows: Matrix = None
 
     def add(self, X: Matrix) -> None:
         """Add the next rows, dense or sparse."""

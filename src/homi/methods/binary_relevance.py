@@ -6,7 +6,6 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.multiclass import OneVsRestClassifier
 
 from homi.base._compat import Interval, StrOptions
@@ -14,7 +13,7 @@ from homi.base.scaling import Scaler
 from homi.linear import LossName
 from homi.methods.label_models import LabelModel, fit_linear, fit_wrapped
 from homi.methods.labelwise import MarginClassifier
-from homi.typing import Matrix, RandomState
+from homi.typing import Indices, Matrix, RandomState
 
 
 class BinaryRelevance(MarginClassifier):
@@ -128,7 +127,7 @@ class BinaryRelevance(MarginClassifier):
             X, Y, C=self.C, loss=self.loss, tol=self.tol, rng=rng, n_jobs=self.n_jobs
         )
 
-    def _one_versus_rest(self, labels: NDArray[Any]) -> OneVsRestClassifier:
+    def _one_versus_rest(self, labels: Indices) -> OneVsRestClassifier:
         return OneVsRestClassifier(self.estimator, n_jobs=self.n_jobs)
 
     def _learn(

@@ -115,7 +115,7 @@ def fit_chain(
     return LinearChain(order, linear, weights, sigmoids)
 
 
-def _beside(X: Matrix, Y: Matrix) -> Any:
+def _beside(X: Matrix, Y: Matrix) -> Matrix:
     thin = sparse.csr_array(Y)
     if sparse.issparse(X):
         return sparse.hstack([X, thin], format="csr")

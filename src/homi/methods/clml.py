@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from scipy import sparse
@@ -219,7 +219,7 @@ def _nearest(X: Matrix, scaling: Scaling, k: int) -> Neighbors:
 
 
 def most_accurate_threshold(
-    scores: Callable[[Any], Array], X: Matrix, Y: Matrix
+    scores: Callable[[Matrix], Array], X: Matrix, Y: Matrix
 ) -> float:
     """Return the lowest threshold with the highest example-based accuracy."""
     step = max(1, _BLOCK // max(Y.shape[1], _CANDIDATES))

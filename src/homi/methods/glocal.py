@@ -7,7 +7,6 @@ import warnings
 from dataclasses import replace
 from functools import reduce
 from numbers import Integral, Real
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -21,7 +20,7 @@ from homi.base.targets import Target
 from homi.methods.glocal_solver import Problem, Weights, solve
 from homi.methods.moments_classifier import MomentsClassifier, Scaling
 from homi.moments import Moments
-from homi.typing import Array, Matrix, RandomState
+from homi.typing import Array, Mask, Matrix, RandomState
 
 
 class GLOCAL(MomentsClassifier):
@@ -162,7 +161,9 @@ class GLOCAL(MomentsClassifier):
         self._keep(problem.E @ state.W @ state.U.T, scaling)
         self._warn_if_not(converged)
 
-    def _parts(self, X: Matrix, Y: Matrix, rng: Any) -> tuple[list[Moments], Scaling]:
+    def _parts(
+        self, X: Matrix, Y: Matrix, rng: np.random.RandomState
+    ) -> tuple[list[Moments], Scaling]:
         """Return the moments of each cluster, of scaled features and ±1 labels."""
         X = sparse.csr_array(X) if sparse.issparse(X) else X
         clusters = _clusters(X, self.n_clusters, self.standardize, rng)
@@ -200,7 +201,9 @@ class GLOCAL(MomentsClassifier):
         return super()._probabilities(scores / 2)
 
 
-def _clusters(X: Matrix, n_clusters: int, standardize: bool, rng: Any) -> list[Any]:
+def _clusters(
+    X: Matrix, n_clusters: int, standardize: bool, rng: np.random.RandomState
+) -> list[Mask]:
     """Return a mask of the rows of each k-means cluster that is not empty."""
     if standardize:
         # Distances do not depend on the mean, and sparse rows stay sparse.

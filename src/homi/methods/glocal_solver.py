@@ -87,7 +87,7 @@ class State(NamedTuple):
         return UtZ @ UtZ.transpose(0, 2, 1)
 
 
-def random_start(problem: Problem, k: int, rng: Any) -> State:
+def random_start(problem: Problem, k: int, rng: np.random.RandomState) -> State:
     """Return a random U, W = 0, and no correlations."""
     m, q = problem.C.shape
     none = np.empty((0, q, 0)), np.empty((0, k, k))
@@ -95,7 +95,9 @@ def random_start(problem: Problem, k: int, rng: Any) -> State:
     return State(rng.uniform(size=(q, k)), np.zeros((m, k)), *none, *products)
 
 
-def random_correlations(problem: Problem, state: State, k2: int, rng: Any) -> State:
+def random_correlations(
+    problem: Problem, state: State, k2: int, rng: np.random.RandomState
+) -> State:
     """Add a random Z of k2 columns for every cluster."""
     Z = rng.uniform(size=(len(problem.shares), len(state.U), k2))
     return state._replace(Z=_to_unit_rows(Z, Z), K=problem.spreads(state.W))
@@ -219,7 +221,13 @@ def alternate(
 
 
 def solve(
-    problem: Problem, k: int, k2: int, rng: Any, *, max_iter: int, tol: float
+    problem: Problem,
+    k: int,
+    k2: int,
+    rng: np.random.RandomState,
+    *,
+    max_iter: int,
+    tol: float,
 ) -> tuple[State, History, bool]:
     """Run a warm-up without correlations until it converges, then cycles with them."""
     limits: dict[str, Any] = {"max_iter": max_iter, "tol": tol}

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from homi.arrays import dense
@@ -180,7 +179,7 @@ class WrappedModel:
         """Return the model for unscaled rows."""
         return replace(self, scaler=scaler)
 
-    def _rows(self, X: Matrix) -> Any:
+    def _rows(self, X: Matrix) -> Matrix:
         return X if self.scaler is None else self.scaler(X)
 
     def _columns(self, values: Array) -> Array:
@@ -197,14 +196,14 @@ def fit_wrapped(
     if model.classifier is None or hasattr(model.classifier, "predict_proba"):
         return model
 
-    def fit(rows: Indices) -> Callable[[Any], Array]:
+    def fit(rows: Indices) -> Callable[[Matrix], Array]:
         return _fit(make, X[rows], Y[rows]).margins
 
     held_out = held_out_margins(X, Y.shape[1], fit, rng=rng)
     return replace(model, sigmoids=fit_sigmoids(held_out, Y))
 
 
-def _fit(make: Make, X: Matrix, Y: NDArray[Any]) -> WrappedModel:
+def _fit(make: Make, X: Matrix, Y: Indices) -> WrappedModel:
     n, counts = len(Y), Y.sum(axis=0)
     varied = np.flatnonzero((counts > 0) & (counts < n))
     classifier = make(varied).fit(X, Y[:, varied]) if len(varied) else None

@@ -38,6 +38,7 @@ class LabelwiseClassifier(MultiLabelClassifier):
         self._learn(rows, target.indicator, scaler, rng)
 
     def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags."""
         tags = super().__sklearn_tags__()
         estimator = getattr(self, "estimator", None)
         if estimator is not None:

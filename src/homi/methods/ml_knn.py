@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
@@ -103,7 +101,7 @@ class MLkNN(MultiLabelClassifier):
         return scores + 0.5
 
 
-def _count(found: NDArray[Any], Y: sparse.csr_array) -> Indices:
+def _count(found: Indices, Y: sparse.csr_array) -> Indices:
     """Count the neighbors of each row that have each label."""
     n, k = found.shape
     bounds = np.arange(0, n * k + 1, k)

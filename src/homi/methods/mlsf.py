@@ -147,7 +147,7 @@ class MLSF(LabelwiseClassifier):
 
     def _moments(self, X: Matrix, Y: Matrix) -> Moments:
         moments = Moments.from_rows(X, Y)
-        # Scaled rows are not centred if they are sparse.
+        # Scaled rows are not centered if they are sparse.
         return moments.standardized() if self.standardize else moments
 
     def _groups(self, moments: Moments, seed: int) -> list[Indices]:

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
 from sklearn.preprocessing import StandardScaler
@@ -145,7 +144,7 @@ def _run(jobs: Iterable[Any], n_jobs: int | None) -> Iterator[Any]:
 
 
 def _learn_stack(
-    X: Matrix, Y: sparse.csc_array, tasks: list[Task], seeds: NDArray[Any], fit: Fit
+    X: Matrix, Y: sparse.csc_array, tasks: list[Task], seeds: Indices, fit: Fit
 ) -> list[Part]:
     """Fit some tasks, with all distances computed by one product."""
     # The OpenMP limit applies per thread.

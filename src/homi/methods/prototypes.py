@@ -8,10 +8,7 @@ sparse.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
@@ -25,7 +22,7 @@ _SAMPLE, _SAMPLE_PER_CLUSTER = 1000, 10
 _MAX_ITER = 100
 
 
-def clusters_per_cell(sizes: NDArray[Any], ratio: float, most: int) -> Indices:
+def clusters_per_cell(sizes: Array, ratio: float, most: int) -> Indices:
     """``⌈ratio · size of the smallest cell that is not empty⌉``, at most ``most``.
 
     ``sizes`` has one column per cell; the result has one number per row of it.
@@ -36,7 +33,7 @@ def clusters_per_cell(sizes: NDArray[Any], ratio: float, most: int) -> Indices:
     return np.clip(k, 1, most).astype(np.intp)
 
 
-def cells(Y: NDArray[Any]) -> list[Indices]:
+def cells(Y: Array) -> list[Indices]:
     """Return the rows with each combination of the labels Y that occurs."""
     code = (Y @ 2 ** np.arange(Y.shape[1])).astype(np.intp)
     found = (np.flatnonzero(code == c) for c in range(2 ** Y.shape[1]))

@@ -171,7 +171,7 @@ class RAKEL(MultiLabelClassifier):
         seeds = [name for name in base.get_params() if name.endswith("random_state")]
         return base.set_params(**{name: rng.randint(2**31 - 1) for name in seeds})
 
-    def _scaled(self, X: Matrix) -> Any:
+    def _scaled(self, X: Matrix) -> Matrix:
         return X if self._scaler is None else self._scaler(X)
 
     def _scores(self, X: Matrix) -> Array:
@@ -189,7 +189,7 @@ class RAKEL(MultiLabelClassifier):
         return np.clip(scores + 0.5, _EDGE, 1.0 - _EDGE)
 
 
-def _columns(Y: Matrix, labels: NDArray[Any]) -> NDArray[np.int8]:
+def _columns(Y: Matrix, labels: Indices) -> NDArray[np.int8]:
     """Return some columns of Y as a dense array."""
     some = Y[:, labels]
     return dense(some).astype(np.int8)

@@ -394,6 +394,7 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):  # type: ignore
         return np.hstack([1.0 - P, P]) if self._target.kind == "binary" else P
 
     def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
