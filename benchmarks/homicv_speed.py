@@ -68,7 +68,7 @@ def head() -> str:
     columns = ["data set", "rows", "features", "labels", *MODELS, "predict 1,000 rows"]
     return (
         "# Time of a HOMICV fit\n\n"
-        "Written by `python benchmarks/homicv_speed.py`: seconds of processor time, one "
+        "Written by `python benchmarks/homicv_speed.py`: processor seconds, one "
         f"thread; Python {platform.python_version()}, numpy {np.__version__}, "
         f"scikit-learn {sklearn.__version__}. Each model is fitted to four fifths of "
         "the rows. `HOMICV(widths=[])` tries no kernels. Logistic regression is "

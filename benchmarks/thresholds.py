@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from homi import HOMI
 from homi.datasets import load
-from homi.metrics import example_f1, exact_match, hamming_loss, macro_f1, micro_f1
+from homi.metrics import exact_match, example_f1, hamming_loss, macro_f1, micro_f1
 from homi.thresholds import TunedThresholds, expected_calibration_error
 
 DATASETS = ("emotions", "yeast", "scene")
@@ -67,9 +67,11 @@ def main() -> None:
 
 
 def row(name: str, objective: str, X: Any, Y: Any, folds: Any) -> list[str]:
-    models = [HOMI()]
-    for strategy in STRATEGIES:
-        models.append(TunedThresholds(HOMI(), objective=objective, strategy=strategy))
+    tuned = (
+        TunedThresholds(HOMI(), objective=objective, strategy=strategy)
+        for strategy in STRATEGIES
+    )
+    models = [HOMI(), *tuned]
     metric = OBJECTIVES[objective]
 
     def test_score(model: Any, train: Any, test: Any) -> float:

@@ -134,7 +134,7 @@ class HOMI(OnDask, PartialFit, CallbackSupportMixin, LinearMultiLabelClassifier)
         penalty, all labels known, and neither kernel, anchors nor weights. Either
         works in the space of the rows where they are fewer than half the features.
         ``"auto"`` takes the iterative one where the direct one would need too much
-        memory or be slower (docs/sparse_text.md).
+        memory or be slower (docs/big_data.md).
     init : {"zeros", "random"}, default="zeros"
         Start of the sweeps. The paper's Algorithm 1 says zeros, its text random.
     max_iter : int in [1, inf), default=100
