@@ -214,8 +214,8 @@ def main() -> None:
     lines = [
         "# Scale",
         "",
-        f"Written by `python benchmarks/scale.py` with homi {version}, python {python}, "
-        f"on {os.cpu_count()} cores shared with other programs.",
+        f"Written by `python benchmarks/scale.py` with homi {version}, python "
+        f"{python}, on {os.cpu_count()} cores shared with other programs.",
         "",
     ]
     for part, (_, page) in PARTS.items():

@@ -190,7 +190,8 @@ def page(size: Size, rates: Rates, rows: int) -> str:
             "# How big can it go: a cost model, and an extrapolation",
             "",
             "Written by `python benchmarks/scale_model.py`. A cost model, rates "
-            "measured on one machine, and an extrapolation. No fit of this size was run.",
+            "measured on one machine, and an extrapolation. No fit of this size "
+            "was run.",
             "",
             "## The model",
             "",
