@@ -15,13 +15,18 @@ from homi.arrays import dense
 from homi.base._compat import Interval, StrOptions, fit_context
 from homi.base.classifier import MultiLabelClassifier, strictly_inside
 from homi.linear import fit_sigmoids
-from homi.model.features import View, is_compacted, kernel_view, linear_view
+from homi.model.features import (
+    FeatureSpace,
+    is_compacted,
+    kernel_features,
+    linear_features,
+)
 from homi.model.graphs import warn_of_few_rows
 from homi.model.homi import HOMI
 from homi.model.kernel_map import KERNELS, KernelMap
 from homi.model.route import check_direct
-from homi.model.scoring import GOALS, Array, goal
-from homi.model.search import Look, Search, Space, Trial
+from homi.model.scoring import OBJECTIVES, Array, goal
+from homi.model.search import Candidate, FeatureChoice, Search, Space
 
 #: Penalties tried by default: from nearly none to more than rows of most data sets.
 _LAMS = tuple(float(x) for x in np.logspace(-3, 4, 15))
@@ -167,7 +172,7 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
 
     _label_squares = 2
     _parameter_constraints = {
-        "scoring": [StrOptions(set(GOALS)), callable],
+        "scoring": [StrOptions(set(OBJECTIVES)), callable],
         "lams": ["array-like", None],
         "gammas": ["array-like", None],
         "label_weights": ["array-like", None],
@@ -311,7 +316,7 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
     def _tell(self, groups: Any, X: Any, y: Any) -> Any:
         """A callback's view of the search: each group of candidates is a step."""
 
-        def after(best: Trial) -> None:
+        def after(best: Candidate) -> None:
             group = groups.subcontext(task_name="candidates")
             group.call_on_fit_task_begin(estimator=self, X=X, y=y)
             group.call_on_fit_task_end(
@@ -325,14 +330,14 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
         return after
 
     def _see(
-        self, look: Look, X: Any, Y: Any, seed: int
-    ) -> tuple[View, dict[str, Any], float]:
+        self, look: FeatureChoice, X: Any, Y: Any, seed: int
+    ) -> tuple[FeatureSpace, dict[str, Any], float]:
         named: dict[str, Any] = {"kernel": look.kernel, "standardize": look.standardize}
         if look.kernel is None:
             n, m = X.shape
             compact = is_compacted(n, m)
             check_direct(n + 1 if compact else m)
-            view = linear_view(X, Y, standardize=look.standardize, compact=compact)
+            view = linear_features(X, Y, standardize=look.standardize, compact=compact)
             variance = np.trace(view.moments.Sxx) / view.n_features
             unit = float(variance / view.moments.n) if self.lams is None else 1.0
             return view, named, unit or 1.0
@@ -346,7 +351,7 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
             factor=look.width,
         )
         named |= {"kernel_params": {"gamma": mapped.nystroem.gamma}}
-        return kernel_view(X, Y, mapped), named, 1.0
+        return kernel_features(X, Y, mapped), named, 1.0
 
     def _space(self, n: int, m: int) -> Space:
         scaled = self.standardize
