@@ -11,7 +11,7 @@ SOURCE = Path(homi.__file__).parent
 
 #: Lowest first. A module may import from its own layer and from those before it.
 LAYERS = [
-    {"linalg", "threads", "pairs", "whole_file"},
+    {"linalg", "threads", "pairs", "whole_file", "budget"},
     {"moments", "graph", "metrics", "datasets", "proximal", "label_graph"},
     {"solver", "matrix_free", "margins", "explorer", "distributed"},
     {"estimators"},
