@@ -15,6 +15,7 @@ import pytest
 
 from homi.budget import Budget
 from homi.datasets import load_folds, read
+from homi.model_cli.columns import Columns
 from homi.model_cli.source import open_file
 from homi.streams.files import Files
 
@@ -222,6 +223,37 @@ def test_a_budget_is_a_parameter(tmp_path, suffix, data, monkeypatch):
     with pytest.raises(ValueError, match="more than the 2 MB"):
         attempt("command", path)
     assert len(read(path, labels, max_memory=2e8).Y) > 0
+
+
+def test_names_of_one_hot_features_count(tmp_path):
+    """A name of 400,000 letters, 10,000 times: 4 GB."""
+    values = ",".join(f"v{j}" for j in range(10_000))
+    path = tmp_path / "names.arff"
+    text = (
+        f"@attribute {'a' * 400_000} {{{values}}}\n@attribute y {{0,1}}\n@data\nv0,1\n"
+    )
+    path.write_text(text)
+    assert read(path, "last 1").X.shape == (1, 1)
+    with pytest.raises(ValueError, match="its nominal features, as numbers, take more"):
+        read(path, "last 1", nominal="onehot")
+    table = open_file(path).take([0])
+    with pytest.raises(ValueError, match="its columns as features of the model take"):
+        Columns.learnt(table, "onehot", "error").rows(table)
+
+
+def test_texts_of_dictionaries_count(tmp_path):
+    """A word of 100,000 letters, 20,000 times: 2 GB as Python's texts."""
+    words = pa.DictionaryArray.from_arrays(zeros(20_000), ["x" * 10**5])
+    path = tmp_path / "words.parquet"
+    path.write_bytes(parquet({"a": words, "b": pa.array([[1]] * 20_000)}))
+    file = open_file(path)
+    assert file.take([0]).values.shape == (20_000, 1)
+    with pytest.raises(
+        ValueError, match="texts of column 'a' take more than the 210 MB"
+    ):
+        file.texts(["a"])
+    with pytest.raises(ValueError, match=r"words\.parquet: column 'b' is of type list"):
+        file.texts(["b"])
 
 
 def test_a_budget_is_a_positive_number(monkeypatch):

@@ -278,3 +278,8 @@ def _check_size(table: Table, changed: list[int], nominal: Nominal) -> None:
     table.charge(48 * len(changed) if is_sparse else 16 * sum(widths), _NOMINAL)
     if table.budget is not None:
         table.budget.take_columns(sum(widths))
+        # Each new name begins with that of its feature, which may be long.
+        letters = sum(
+            w * len(table.names[j]) for j, w in zip(changed, widths, strict=True)
+        )
+        table.budget.take(4 * letters, _NOMINAL)

@@ -200,9 +200,14 @@ def plain(table: Any, schema: Any, budget: Budget) -> Any:
     """
     for j, name in enumerate(table.column_names):
         if _holds_texts(schema.field(name).type):
-            chunks = [_decoded(c, name, budget) for c in table[name].iterchunks()]
-            table = table.set_column(j, name, pa.chunked_array(chunks, chunks[0].type))
+            table = table.set_column(j, name, decoded(table[name], name, budget))
     return table
+
+
+def decoded(column: Any, name: str, budget: Budget) -> Any:
+    """A column of texts that is no longer in dictionaries, charged before."""
+    chunks = [_decoded(chunk, name, budget) for chunk in column.iterchunks()]
+    return pa.chunked_array(chunks, chunks[0].type)
 
 
 def _decoded(chunk: Any, name: str, budget: Budget) -> Any:
@@ -275,9 +280,10 @@ def _column(array: Any) -> Column:
     """Numbers, or positions in a list of texts; NaN where the value is missing."""
     kind = array.type
     if pa.types.is_dictionary(kind):
-        if not pa.types.is_string(kind.value_type):
+        if _is_text(kind.value_type):
+            return _numbers(array.indices), array.dictionary.to_pylist()
+        if not _holds_texts(kind.value_type):
             return _column(array.dictionary_decode())
-        return _numbers(array.indices), array.dictionary.to_pylist()
     if _is_text(kind):
         return _text(array)
     if pa.types.is_boolean(kind):

@@ -93,6 +93,12 @@ class Columns:
             if column.words is not None or not is_sparse
         ]
         n_bytes = 16 * sum(widths) * table.values.shape[0]
+        # Each new name begins with that of its column, which may be long.
+        n_bytes += sum(
+            4 * len(column.name) * len(column.words or ())
+            for column in self.columns
+            if self.nominal == "onehot"
+        )
         table.budget.check(n_bytes, "its columns as features of the model")
 
     def _filled(self, values: Any) -> Any:

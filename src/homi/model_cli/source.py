@@ -76,9 +76,28 @@ class File:
             raise ValueError(
                 f"{self.path}: texts are read from .csv, .tsv and .parquet files only."
             )
-        columns = [self.raw[self.position(name)] for name in names]
+        columns = [
+            self._texts_of(self.raw[self.position(name)], name) for name in names
+        ]
         cells = [[_text(cell) for cell in column.to_pylist()] for column in columns]
         return ["\n".join(row) for row in zip(*cells, strict=True)]
+
+    def _texts_of(self, column: Any, name: str) -> Any:
+        """A column to take texts from: dictionaries are charged and decoded."""
+        import pyarrow as pa
+
+        from homi.datasets.tables import decoded
+
+        kind = column.type
+        if pa.types.is_nested(kind):
+            raise ValueError(
+                f"{self.path}: column {short(name)} is of type {kind}; texts are read "
+                "from columns of single values."
+            )
+        if pa.types.is_dictionary(kind) and pa.types.is_string(kind.value_type):
+            assert self.budget is not None
+            return decoded(column, name, self.budget)
+        return column
 
     def position(self, name: str) -> int:
         if name not in self.names:
