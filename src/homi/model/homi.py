@@ -8,7 +8,6 @@ from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
-import numpy as np
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
@@ -25,7 +24,7 @@ from homi.model.requires import check, paragraph
 from homi.model.route import Fitted, choose_route
 from homi.model.rows_input import InMemoryRows, RowsInput
 from homi.model.weights import check_label_weight, check_sample_weight
-from homi.solver import OnSweep, Params, total
+from homi.solver import OnSweep, total
 
 #: The default, about which nobody is warned.
 _NEIGHBORS = 10
@@ -340,7 +339,6 @@ class HOMI(
     def _store(self, fitted: Fitted, n_batches: int = 1) -> HOMI:
         """Set all that is learned: the only place that does."""
         solution = fitted.solution
-        _check_finite(solution.params, self)
         for name, value in fitted_attributes(solution.params, *fitted.scaling).items():
             setattr(self, name, value)
         self.history_, self.n_iter_ = solution.history, len(solution.history)
@@ -375,15 +373,6 @@ if HOMI.__doc__ is not None:
     HOMI.__doc__ = HOMI.__doc__.replace(
         "    {requires}", textwrap.indent(_lines, "    ")
     )
-
-
-def _check_finite(params: Params, model: HOMI) -> None:
-    if not (np.isfinite(params.W).all() and np.isfinite(params.B).all()):
-        raise ValueError(
-            f"the solution is not finite with lam={model.lam:g}, beta={model.beta:g} "
-            f"and gamma={model.gamma:g}: they are too far apart for double precision; "
-            "use values nearer to 1."
-        )
 
 
 class _Sweeps:

@@ -83,9 +83,23 @@ class Route:
 
     def fit(self, rows: Any, make_hook: MakeHook) -> Fitted:
         """Fit to rows; ``make_hook`` gives what is called after each sweep."""
-        if self.solver == "iterative":
-            return self._fit_rows(rows, make_hook)
-        return self._fit_moments(rows, make_hook)
+        fit = self._fit_rows if self.solver == "iterative" else self._fit_moments
+        try:
+            fitted = fit(rows, make_hook)
+        except np.linalg.LinAlgError as error:
+            raise ValueError(self._not_finite()) from error
+        params = fitted.solution.params
+        if not (np.isfinite(params.W).all() and np.isfinite(params.B).all()):
+            raise ValueError(self._not_finite())
+        return fitted
+
+    def _not_finite(self) -> str:
+        settings = self.settings
+        return (
+            f"the solution is not finite with lam={settings.lam:g}, beta="
+            f"{settings.beta:g} and gamma={settings.gamma:g}: they are too far apart "
+            "for double precision; use values nearer to 1."
+        )
 
     def rng(self) -> np.random.RandomState:
         """Return a generator from the parameter ``random_state``."""
