@@ -38,9 +38,8 @@ hidden entries are imputed by
 - **means**: the mean of the label where it is known;
 - **own ridge**: a ridge regression per label (with the model's λ), fitted to the rows
   where the label is known;
-- **objective**: minimizing HOMI's own objective over the hidden entries too,
-alternating
-  at most ten times with W, z, B and t;
+- **objective**: minimizing HOMI's own objective over the hidden entries too, in at most
+  ten alternations with W, z, B and t;
 - **filled**: `HOMI(missing_labels="ignore")`, as
   [described](../mathematics.md#missing-labels).
 

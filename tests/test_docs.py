@@ -153,7 +153,7 @@ def site(tmp_path_factory):
     made = shutil.ignore_patterns("generated", "gallery", "__pycache__")
     for name in ("docs", "examples", "src", "tests"):
         shutil.copytree(ROOT / name, place / name, ignore=made)
-    for name in ("CONTRIBUTING.md", "CHANGELOG.md"):
+    for name in ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"):
         shutil.copy(ROOT / name, place)
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-n"]
     command += ["-D", "plot_gallery=0", "docs", "out"]
