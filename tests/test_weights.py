@@ -109,7 +109,7 @@ BAD = {
     "negative": (lambda w: w - 1.5, "60 negative numbers, the smallest -0.5"),
     "NaN": (lambda w: w * np.nan, "contains NaN or infinity"),
     "infinite": (lambda w: w * np.inf, "contains NaN or infinity"),
-    "nothing": (lambda w: 0 * w, "are all zero: at least one row"),
+    "nothing": (lambda w: 0 * w, "are all zero; pass a positive one"),
 }
 
 

@@ -48,8 +48,6 @@ def _bare(model: Any) -> Any:
 
     Names are compared once for all blocks; a block is an array without names.
     """
-    # Solve for the coefficients now if partial_fit has postponed it.
-    getattr(model, "coef_", None)
     bare = copy(model)
     for name in ("_sums", "feature_names_in_", "history_"):
         vars(bare).pop(name, None)

@@ -6,6 +6,9 @@ from homi.graph.laplacian import laplacian, neighbor_laplacian
 from homi.graph.plan import plan_anchors
 from homi.graph.reservoir import Reservoir
 
+#: Former spelling.
+neighbour_laplacian = neighbor_laplacian
+
 __all__ = [
     "AnchorPlan",
     "Neighbors",
@@ -14,6 +17,7 @@ __all__ = [
     "laplacian",
     "nearest",
     "neighbor_laplacian",
+    "neighbour_laplacian",
     "plan_anchors",
     "tied_moments",
     "without_self",
