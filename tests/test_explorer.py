@@ -161,7 +161,7 @@ def test_many_labels_are_rounded_as_the_page_says():
     shown = decoded(page["B"]).reshape(B.shape)
     error = np.abs(shown - off_diagonal(B)).max()
     assert 0 < error <= rounding(known) * (1 + 1e-9)
-    assert "are rounded: by" in explain(HOMI().fit(rng.normal(size=(300, 4)), Y), None)
+    assert "are rounded, by" in explain(HOMI().fit(rng.normal(size=(300, 4)), Y), None)
 
 
 def test_names_are_text_and_never_markup(rows, model):
@@ -189,7 +189,7 @@ def test_names_are_text_and_never_markup(rows, model):
     ("correlation", "said"),
     [
         ("labels", "as in the paper"),
-        ("held-out", "scores of held-out rows"),
+        ("held-out", "from held-out scores"),
         ("identity", "B is the identity"),
     ],
 )
@@ -242,9 +242,9 @@ def test_errors_say_what_to_do(rows, model):
         explain(HOMI())
     with pytest.raises(ValueError, match=r"shape \(60, 3\).*has 4 labels"):
         explain(model, y=Y[:, :3])
-    with pytest.raises(ValueError, match="2 label_names were given"):
+    with pytest.raises(ValueError, match="got 2 label_names"):
         explain(model, label_names=["a", "b"])
-    with pytest.raises(ValueError, match="go together"):
+    with pytest.raises(ValueError, match="only one of X_test and y_test"):
         explain(model, X_test=X)
 
 

@@ -110,6 +110,6 @@ def test_auto_says_what_it_chose(monkeypatch, caplog):
     monkeypatch.setattr("homi.graph.choose._ALWAYS", 200)
     monkeypatch.setattr("homi.graph.choose._MOST", 200)
     assert HOMI(random_state=0).fit(X, Y).graph_ == "approximate"
-    monkeypatch.setattr("homi.memory.available", lambda: 1000)
+    monkeypatch.setattr("homi.memory.available", lambda: 10_000)
     assert HOMI(random_state=0).fit(X, Y).graph_ == "anchors"
     assert HOMI(gamma=0).fit(X, Y).graph_ == "none"
