@@ -1,7 +1,8 @@
 """Thread counts for small matrices.
 
-BLAS threads slow down small problems: an eigenvalue problem of size 174 can take 30
-times as long with two threads as with one, if another program uses the same cores.
+BLAS threads slow down problems below a few hundred rows: an eigenvalue problem of size
+174 can take 30 times as long with two threads as with one. So can the sweeps, if
+another program uses the same cores.
 """
 
 from __future__ import annotations
