@@ -10,6 +10,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from homi.base._compat import Interval, StrOptions
+from homi.base.classifier import strictly_inside
 from homi.base.scaling import Scaler
 from homi.linear import LossName
 from homi.methods.chains import SHARED_CONSTRAINTS, fit_one
@@ -156,8 +157,7 @@ class EnsembleOfChains(LabelwiseClassifier):
         return self._votes(X) - self.threshold_
 
     def _probabilities(self, scores: Array) -> Array:
-        inside = scores + self.threshold_
-        return np.clip(inside, np.nextafter(0.0, 1.0), np.nextafter(1.0, 0.0))
+        return strictly_inside(scores + self.threshold_)
 
 
 def pcut(scores: Array, positives: int) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from homi.arrays import dense
+from homi.base.classifier import strictly_inside
 from homi.base.scaling import Scaler
 from homi.linear import (
     LinearMargins,
@@ -173,7 +174,7 @@ class WrappedModel:
         X, P = self._rows(X), np.tile(self.share, (X.shape[0], 1))
         if self.classifier is not None:
             P[:, self.varied] = self._columns(self.classifier.predict_proba(X))
-        return np.clip(P, np.nextafter(0.0, 1.0), np.nextafter(1.0, 0.0))
+        return strictly_inside(P)
 
     def unscaled(self, scaler: Scaler) -> WrappedModel:
         """Return the model for unscaled rows."""
