@@ -12,7 +12,7 @@ from homi.graph import neighbour_laplacian
 from homi.moments import Moments
 from homi.solver import Problem, solve, zero_params
 from homi.solver.held_out import leave_one_out
-from homi.solver.updates import update_Wz
+from homi.solver.sweeps import update_Wz
 
 
 def refitted(problem, X, Y, B):

@@ -10,9 +10,10 @@ import numpy as np
 
 from homi.graph import Neighbours, nearest, neighbour_laplacian
 from homi.linalg import Array
-from homi.matrix_free import Basis, Rows, compact_rows, is_wide
 from homi.model.kernel_map import KernelMap
 from homi.moments import Moments, column_units
+from homi.solver import Basis, compact_rows, is_wide
+from homi.solver import ScaledRows as Rows
 
 #: From this many features on, rows that are fewer than half of them are seen in the
 #: space they span.

@@ -17,7 +17,6 @@ from homi.base._compat import Interval, StrOptions, fit_context
 from homi.base.classifier import LinearMultiLabelClassifier
 from homi.base.targets import Target
 from homi.graph import AnchorPlan
-from homi.matrix_free import label_rank, solve_rows
 from homi.model.dask_rows import DaskRows, dask_view
 from homi.model.features import View, kernel_view, linear_view, relabelled, tied
 from homi.model.fitted_attributes import fitted_attributes
@@ -46,10 +45,12 @@ from homi.solver import (
     Problem,
     Solution,
     correct,
+    label_rank,
     leave_one_out,
     random_params,
     solve,
     solve_identity,
+    solve_rows,
     total,
 )
 

@@ -11,7 +11,9 @@ from homi.arrays import dense
 from homi.base.targets import Target
 from homi.linalg import Array
 from homi.model.features import View
-from homi.solver.fill import Mask, Rows, fill
+from homi.solver.impute import Mask
+from homi.solver.impute import RowsWithMoments as Rows
+from homi.solver.impute import impute_labels as fill
 
 
 def filled_in(view: View, X: Any, target: Target, weights: Array | None) -> Array:

@@ -12,17 +12,12 @@ from homi import memory
 from homi.graph import neighbour_laplacian
 from homi.graph.approximate import ApproximateSearch
 from homi.linalg import Array
-from homi.matrix_free import (
-    EXACT_LABELS,
-    Basis,
-    Given,
-    compacted,
-    cost,
-    saves_products,
-)
 from homi.model.features import is_compacted
 from homi.model.graphs import resolve
 from homi.moments import column_units
+from homi.solver import EXACT_LABELS, Basis, compacted, saves_products
+from homi.solver import RowsInput as Given
+from homi.solver import memory_needs as cost
 
 #: Up to this many features (and EXACT_LABELS labels) the direct solver is taken.
 FEW_FEATURES = 2_000

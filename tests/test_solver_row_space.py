@@ -1,4 +1,4 @@
-"""Few rows of many features: the problem in the space of the rows."""
+"""Few rows of many features: the problem in the row space."""
 
 import tracemalloc
 
@@ -9,18 +9,18 @@ from scipy import sparse
 from conftest import Watch, random_rows
 from homi import HOMI, HOMICV, memory
 from homi.graph import neighbour_laplacian
-from homi.matrix_free import (
-    Given,
-    compacted,
-    cost,
-    is_wide,
-    saves_products,
-    solve_rows,
-)
 from homi.model.features import is_compacted
 from homi.model.route import compacts, is_for_direct
 from homi.moments import column_units
-from homi.solver import total
+from homi.solver import (
+    RowsInput,
+    compacted,
+    is_wide,
+    memory_needs,
+    saves_products,
+    solve_rows,
+    total,
+)
 
 
 def thinned(X):
@@ -36,7 +36,7 @@ def given_of(X, Y, standardize, n_neighbors=None):
     if not standardize:
         scale = np.ones_like(scale)
     units = {"mean": mean, "scale": scale, "standardize": standardize}
-    return Given.of(X, Y, **units, L=L, lam=0.3)
+    return RowsInput.of(X, Y, **units, L=L, lam=0.3)
 
 
 def written_out(given, X, standardize):
@@ -55,7 +55,7 @@ def kind(request):
 
 @pytest.mark.parametrize("standardize", [True, False])
 def test_products_of_rows_are_those_of_rows_written_out(kind, standardize, monkeypatch):
-    monkeypatch.setattr("homi.matrix_free.rows._GRAM_ROWS", 7)
+    monkeypatch.setattr("homi.solver.scaled_rows._GRAM_ROWS", 7)
     X, Y = random_rows(1, n=30, m=90)
     X = kind(X)
     given = given_of(X, Y, standardize)
@@ -84,7 +84,7 @@ def test_weights_can_be_written_transposed_and_in_blocks(kind, monkeypatch):
     inside, basis = compacted(given_of(kind(X), Y, True))
     W = np.random.default_rng(0).normal(size=(inside.rows.shape[1], 300))
     plain = basis.widen(W, np.empty((90, 300)))
-    monkeypatch.setattr("homi.matrix_free.rows._CACHE", 1)
+    monkeypatch.setattr("homi.solver.scaled_rows._CACHE", 1)
     across = np.empty((300, 90))
     basis.widen(W, across.T)
     np.testing.assert_allclose(across.T, plain, rtol=1e-12, atol=1e-14)
@@ -182,8 +182,8 @@ def test_memory_is_that_of_the_model_and_not_of_the_descent():
     assert model.solver_ == "iterative"
     # W alone and times B, and blocks of them.
     assert peak < 3.2 * W
-    assert peak < cost.bytes_iterative(n, m, n_labels, X.nnz) + W
-    assert cost.bytes_iterative(n, m, n_labels, X.nnz) < 4 * W
+    assert peak < memory_needs.bytes_iterative(n, m, n_labels, X.nnz) + W
+    assert memory_needs.bytes_iterative(n, m, n_labels, X.nnz) < 4 * W
 
 
 def test_the_models_of_single_sweeps_have_the_features_as_given(kind):
