@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral, Real
 from typing import Any
 
@@ -9,20 +10,26 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
+from homi.arrays import dense
 from homi.base._compat import Interval, StrOptions, fit_context
 from homi.base.classifier import MultiLabelClassifier
 from homi.base.scaling import Scaler
-from homi.methods.logistic import fit_logistic
+from homi.linear import LinearMargins, fit_margins
+from homi.methods.linear_model import unscaled
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 #: Numbers in a block of comparisons.
 _BLOCK = 2**21
 #: How near to 0 and 1 a probability may come.
 _EDGE = 1e-12
+#: Tolerance of the logistic regressions: margins are exact to about four digits.
+_TOL = 1e-6
 
 
 class CalibratedLabelRanking(MultiLabelClassifier):
@@ -143,22 +150,22 @@ class CalibratedLabelRanking(MultiLabelClassifier):
             )
         scaler = Scaler(X) if self.standardize else None
         X = _as_rows(X if scaler is None else scaler(X)).astype(np.float64, copy=False)
-        holders = _holders(target.indicator)
+        Y = dense(target.indicator) > 0
+        own = _fit(X, Y, np.ones_like(Y), self.C)
+        # The most frequent first: few rows tell the rare ones apart.
+        order = np.argsort(-Y.sum(axis=0), kind="stable")
+        places = range(n_labels - 1)
         fits = Parallel(n_jobs=self.n_jobs)(
-            delayed(_compare)(X, holders[j:], self.C) for j in range(n_labels)
+            delayed(_compare)(X, Y, order[i], order[i + 1 :], self.C) for i in places
         )
         self.pairs_ = np.column_stack(np.triu_indices(n_labels, 1))
-        self._store(fits, scaler)
-        return self
-
-    def _store(self, fits: list[tuple[Array, Array]], scaler: Scaler | None) -> None:
-        """Keep comparisons, each label's first being that with the virtual one."""
+        pairs = _in_order(fits, order, X.shape[1])
+        _warn_of_unfinished([own, pairs])
         if scaler is not None:
-            fits = [_unscaled(W, b, scaler) for W, b in fits]
-        self.coef_ = np.array([W[0] for W, _ in fits])
-        self.intercept_ = np.array([b[0] for _, b in fits])
-        self.pair_coef_ = np.concatenate([W[1:] for W, _ in fits])
-        self.pair_intercept_ = np.concatenate([b[1:] for _, b in fits])
+            own, pairs = unscaled(own, scaler), unscaled(pairs, scaler)
+        self.coef_, self.intercept_ = own.coef.T.copy(), own.intercept
+        self.pair_coef_, self.pair_intercept_ = pairs.coef.T.copy(), pairs.intercept
+        return self
 
     def _scores(self, X: Any) -> Array:
         X = _as_rows(X)
@@ -194,36 +201,52 @@ def _as_rows(X: Any) -> Any:
     return sparse.csr_array(X) if sparse.issparse(X) else X
 
 
-def _holders(indicator: Any) -> list[NDArray[Any]]:
-    """Numbers of the rows that have each label."""
-    Y = sparse.csc_array(indicator)
-    Y.eliminate_zeros()
-    return np.split(Y.indices, Y.indptr[1:-1])
+def _fit(X: Any, Y: Mask, known: Mask, C: float) -> LinearMargins:
+    """Fit logistic regressions of all columns; those of one class need no features."""
+    margins = fit_margins(X, Y, known=known, C=C, loss="log", tol=_TOL)
+    wins, losses = (Y & known).sum(axis=0), (~Y & known).sum(axis=0)
+    margins.intercept[losses == 0] = np.inf
+    margins.intercept[wins == 0] = -np.inf
+    margins.intercept[wins + losses == 0] = 0.0
+    return margins
 
 
-def _unscaled(W: Array, b: Array, scaler: Scaler) -> tuple[Array, Array]:
-    """Coefficients and intercepts for the features as they were given."""
-    W = W / scaler.scale
-    return W, b - W @ scaler.shift
-
-
-def _compare(X: Any, holders: list[Any], C: float) -> tuple[Array, Array]:
-    """The first label against the virtual one, then against each of the others."""
-    others = np.setdiff1d(np.arange(X.shape[0]), holders[0])
-    opponents = [others, *holders[1:]]
-    W, b = np.zeros((len(opponents), X.shape[1])), np.zeros(len(opponents))
+def _compare(
+    X: Any, Y: Mask, label: int, others: NDArray[np.intp], C: float
+) -> LinearMargins:
+    """Margins by which a label wins against each of the others."""
+    known = Y[:, [label]] != Y[:, others]
+    rows = np.flatnonzero(known.any(axis=1))
+    if not len(rows):
+        return LinearMargins(np.zeros((X.shape[1], len(others))), np.zeros(len(others)))
+    wins = np.repeat(Y[rows, label][:, None], len(others), axis=1)
     with threadpool_limits(1):
-        for i, rows in enumerate(opponents):
-            wins = np.setdiff1d(holders[0], rows, assume_unique=True)
-            losses = np.setdiff1d(rows, holders[0], assume_unique=True)
-            W[i], b[i] = _decide(X, wins, losses, C)
-    return W, b
+        return _fit(X[rows], wins, known[rows], C)
 
 
-def _decide(X: Any, wins: Any, losses: Any, C: float) -> tuple[Any, float]:
-    """Coefficients and intercept that tell rows of wins from rows of losses."""
-    if len(wins) == 0 or len(losses) == 0:
-        surplus = len(wins) - len(losses)
-        return 0.0, float(np.copysign(np.inf, surplus)) if surplus else 0.0
-    signs = np.repeat([1.0, -1.0], [len(wins), len(losses)])
-    return fit_logistic(X[np.concatenate([wins, losses])], signs, C)
+def _in_order(
+    fits: list[LinearMargins], order: NDArray[np.intp], n_features: int
+) -> LinearMargins:
+    """Margins of all pairs j < k, in the order of ``pairs_``."""
+    n_labels = len(order)
+    first, second = np.triu_indices(n_labels, 1)
+    number = np.zeros((n_labels, n_labels), dtype=np.intp)
+    number[first, second] = number[second, first] = np.arange(len(first))
+    coef, intercept = np.zeros((n_features, len(first))), np.zeros(len(first))
+    for i, fit in enumerate(fits):
+        label, others = order[i], order[i + 1 :]
+        sign = np.where(label < others, 1.0, -1.0)
+        coef[:, number[label, others]] = sign * fit.coef
+        intercept[number[label, others]] = sign * fit.intercept
+    return LinearMargins(coef, intercept, sum(fit.unfinished for fit in fits))
+
+
+def _warn_of_unfinished(fits: list[LinearMargins]) -> None:
+    unfinished = sum(fit.unfinished for fit in fits)
+    if unfinished:
+        warnings.warn(
+            f"{unfinished} of {sum(len(fit.intercept) for fit in fits)} comparisons "
+            "did not converge; decrease C, or scale the features.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )

@@ -1,4 +1,4 @@
-"""Centred rows with a column of ones, dense or sparse, never built."""
+"""Centered rows with a column of ones, as an operator: never built."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from homi.linear.losses import Array
+from homi.linalg import Array
 
 
 @dataclass(frozen=True)
 class SideBySide:
-    """The matrix [A, B, …] of parts that stay as they are, dense or sparse."""
+    """Matrix [A, B, …] of dense or sparse parts, without a copy."""
 
     parts: tuple[Any, ...]
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Numbers of rows and of columns."""
+        """Number of rows and of columns."""
         widths = [part.shape[1] for part in self.parts]
         return self.parts[0].shape[0], sum(widths)
 
-    def __getitem__(self, rows: NDArray[Any]) -> SideBySide:
-        """Some of the rows."""
+    def __getitem__(self, rows: NDArray[np.intp]) -> SideBySide:
+        """Return some of the rows."""
         return SideBySide(tuple(part[rows] for part in self.parts))
 
     def __matmul__(self, V: Array) -> Array:
@@ -45,7 +45,7 @@ class SideBySide:
 
 
 def side_by_side(X: Any) -> SideBySide:
-    """The rows, in floating point and with sparse parts by rows."""
+    """Return the rows in floating point, with sparse parts as CSR."""
     parts = X.parts if isinstance(X, SideBySide) else (X,)
     return SideBySide(tuple(map(_checked, parts)))
 
@@ -55,15 +55,15 @@ def _checked(part: Any) -> Any:
     return part.astype(np.float64, copy=False)
 
 
-class CentredRows:
-    """The matrix [X - 1μᵀ, 1]. Sparse X stays sparse.
+class CenteredRows:
+    """Matrix [X - 1μᵀ, 1]. Sparse X stays sparse.
 
     The parameters of a label are its coefficients and, last, its intercept for
-    centred features. The intercept is not penalised, so centring does not move the
-    optimum; it only unties the intercept from the coefficients.
+    centered features. The intercept is not penalized, so centering does not change the
+    optimum; it decouples the intercept from the coefficients.
 
-    A row counts as often as ``weight`` says, in the mean, the Gram matrix and n; the
-    products leave that to who makes the slopes.
+    ``weight`` counts in the mean, the Gram matrix and n. The products do not apply it:
+    the slopes already contain it.
     """
 
     def __init__(self, X: SideBySide, weight: Array | None = None):
@@ -85,7 +85,7 @@ class CentredRows:
         return np.vstack([self.X.gather(R) - np.outer(self.mean, totals), totals])
 
     def count(self, Y: Any) -> Array:
-        """How many rows have each label."""
+        """Count the rows that have each label."""
         if self.weight is None:
             return np.asarray(Y.sum(axis=0), dtype=np.float64).ravel()
         return np.asarray(self.weight @ Y, dtype=np.float64)
@@ -97,7 +97,7 @@ class CentredRows:
         return G - self.n * np.outer(self.mean, self.mean)
 
     def squares(self) -> Array:
-        """The diagonal of the Gram matrix."""
+        """Diagonal of the Gram matrix."""
         squares = [
             np.asarray((part * self._weighted(part)).sum(axis=0), dtype=np.float64)
             for part in self.X.parts
