@@ -29,7 +29,7 @@ class SideBySide:
         return SideBySide(tuple(part[rows] for part in self.parts))
 
     def __matmul__(self, V: Array) -> Array:
-        """[A, B, …] V."""
+        """Compute [A, B, …] V."""
         ends = np.cumsum([part.shape[1] for part in self.parts])
         pieces = np.split(V, ends[:-1])
         first, *others = (
@@ -40,7 +40,7 @@ class SideBySide:
         return np.asarray(first)
 
     def gather(self, R: Array) -> Array:
-        """[A, B, …]ᵀ R."""
+        """Compute [A, B, …]ᵀ R."""
         return np.vstack([part.T @ R for part in self.parts])
 
 
@@ -74,13 +74,13 @@ class CenteredRows:
         self.mean: Array = X.gather(counts[:, None]).ravel() / self.n
 
     def scores(self, V: Array) -> Array:
-        """[X - 1μᵀ, 1] V."""
+        """Compute [X - 1μᵀ, 1] V."""
         F = self.X @ V[:-1]
         F += V[-1] - self.mean @ V[:-1]
         return F
 
     def gather(self, R: Array) -> Array:
-        """[X - 1μᵀ, 1]ᵀ R."""
+        """Compute [X - 1μᵀ, 1]ᵀ R."""
         totals = R.sum(axis=0)
         return np.vstack([self.X.gather(R) - np.outer(self.mean, totals), totals])
 

@@ -67,6 +67,7 @@ class GramDiagonal:
     n: float
 
     def preconditioner(self, curvature: Array, allowed: Mask | None) -> Preconditioner:
+        """Return (I + c_j diag G)⁻¹ for each label."""
         # Coefficients that must stay 0 have gradient 0, and so direction 0.
         scale = 1.0 / (1.0 + np.outer(self.g, curvature))
         return DiagonalPreconditioner(np.vstack([scale, 1.0 / (self.n * curvature)]))
@@ -79,9 +80,11 @@ class DiagonalPreconditioner:
     scale: Array
 
     def __call__(self, R: Array) -> Array:
+        """Return directions for gradients R."""
         return self.scale * R
 
     def take(self, labels: NDArray[np.intp]) -> Preconditioner:
+        """Return the same for some of the labels."""
         return DiagonalPreconditioner(self.scale[:, labels])
 
 
@@ -94,6 +97,7 @@ class GramSpectrum:
     n: float
 
     def preconditioner(self, curvature: Array, allowed: Mask | None) -> Preconditioner:
+        """Return (I + c_j G)⁻¹ for each label."""
         shrink = 1.0 / (1.0 + np.outer(self.g, curvature))
         return SpectralPreconditioner(
             self.E, shrink, 1.0 / (self.n * curvature), allowed
@@ -110,12 +114,14 @@ class SpectralPreconditioner:
     allowed: Mask | None
 
     def __call__(self, R: Array) -> Array:
+        """Return directions for gradients R; 0 for coefficients that must stay 0."""
         W = self.E @ (self.shrink * (self.E.T @ R[:-1]))
         if self.allowed is not None:
             W *= self.allowed
         return np.vstack([W, self.intercept * R[-1]])
 
     def take(self, labels: NDArray[np.intp]) -> Preconditioner:
+        """Return the same for some of the labels."""
         allowed = None if self.allowed is None else self.allowed[:, labels]
         return SpectralPreconditioner(
             self.E, self.shrink[:, labels], self.intercept[labels], allowed

@@ -84,15 +84,18 @@ class AllDirections:
         self._shrink = self._tau / self._rho
 
     def rotate(self, T: Array) -> Array:
+        """Return columns of labels in the basis U."""
         return T @ self._U
 
     def rotate_back(self, W: Array) -> Array:
+        """Return columns in the basis U as those of labels."""
         return W @ self._U.T
 
     def settle(self, Z: Array, LZ: Array) -> None:
         """Do nothing: no choice depends on the scores."""
 
     def step(self, Z: Array, LZ: Array | None) -> LabelStep:
+        """Minimize over (B, t)."""
         if LZ is None:
             free = float(self._tau @ (1.0 - self._shrink))
             return LabelStep(free, 0.0, self._shrink**2, None)
@@ -103,6 +106,7 @@ class AllDirections:
         return self._step(Z, np.diag(B), np.diag(BBt), LZ @ BBt)
 
     def B(self, Z: Array, LZ: Array | None) -> Array:
+        """Return the minimizer B, between labels."""
         U = self._U
         if LZ is None:
             return (U * self._shrink) @ U.T
@@ -182,6 +186,7 @@ class LabelGram:
 
     @property
     def n_labels(self) -> int:
+        """Number of labels, l."""
         return self.Y.shape[1]
 
     def dense(self) -> Array:
@@ -235,6 +240,7 @@ class LeadingDirections:
     _d: Array = field(init=False)
 
     def __post_init__(self) -> None:
+        """Compute what no step changes."""
         self._U = self.gram.leading(self.rank)
         self._YU = self.gram.times(self._U)
         self._P = self._U.T @ self._YU
@@ -249,9 +255,11 @@ class LeadingDirections:
         self._YUdU = self._YU.T @ self._dU
 
     def rotate(self, T: Array) -> Array:
+        """Return columns of labels as they are."""
         return T
 
     def rotate_back(self, W: Array) -> Array:
+        """Return columns of labels as they are."""
         return W
 
     def settle(self, Z: Array, LZ: Array) -> None:
@@ -259,6 +267,7 @@ class LeadingDirections:
         self._set_d(np.maximum(np.einsum("ij,ij->j", Z, LZ), 0.0))
 
     def step(self, Z: Array, LZ: Array | None) -> LabelStep:
+        """Minimize over (M, t)."""
         along = self._along(LZ)
         M = self._M(Z, along)
         graph, graph_gradient = 0.0, None
@@ -272,6 +281,7 @@ class LeadingDirections:
         return LabelStep(self._labels(M), graph, row_squares, graph_gradient)
 
     def B(self, Z: Array, LZ: Array | None) -> Array:
+        """Return the minimizer B, between labels."""
         B = (self._U @ self._M(Z, self._along(LZ))) @ self._U.T
         B.flat[:: len(B) + 1] += self._d
         return B

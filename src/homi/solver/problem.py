@@ -102,7 +102,7 @@ def mean_share(n: float, lam: float) -> float:
 
 
 def _add_to_diagonal(A: Array, value: float) -> Array:
-    """``A + value I``, in place."""
+    """Compute ``A + value I`` in place."""
     A.flat[:: len(A) + 1] += value
     return A
 
