@@ -17,7 +17,7 @@ from homi.model.route import is_for_direct
 from homi.moments import Moments, column_units
 from homi.solver import (
     Problem,
-    RowsInput,
+    RowsProblem,
     ScaledRows,
     label_blocks,
     memory_needs,
@@ -51,7 +51,7 @@ def problems(X, Y, n_neighbors=5, *, standardize=False, gamma=1.0, **hyper):
         moments = moments.standardized()
     else:
         scale = np.ones_like(scale)
-    given = RowsInput.of(
+    given = RowsProblem.of(
         X,
         Y,
         mean=mean,

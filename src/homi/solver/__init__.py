@@ -22,7 +22,7 @@ from homi.solver.row_space import (
     is_wide,
     saves_products,
 )
-from homi.solver.rows_form import RowsInput
+from homi.solver.rows_form import RowsProblem
 from homi.solver.scaled_rows import ScaledRows
 from homi.solver.solve import solve, solve_identity, solve_rows, solve_stepwise
 
@@ -35,8 +35,8 @@ __all__ = [
     "Params",
     "Path",
     "Problem",
-    "RowsInput",
     "RowsOnPath",
+    "RowsProblem",
     "ScaledRows",
     "Solution",
     "compact_rows",

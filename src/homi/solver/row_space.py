@@ -22,7 +22,7 @@ from scipy.linalg.lapack import dpstrf
 
 from homi.linalg import Array
 from homi.solver.problem import mean_share
-from homi.solver.rows_form import RowsInput
+from homi.solver.rows_form import RowsProblem
 from homi.solver.scaled_rows import ScaledRows
 
 #: Most rows that are compacted: the factor takes n³/3 operations.
@@ -87,7 +87,7 @@ def compact_rows(rows: ScaledRows) -> tuple[Array, Basis]:
     return X, Basis(rows, pivots[:rank], triangle)
 
 
-def compacted(given: RowsInput) -> tuple[RowsInput, Basis]:
+def compacted(given: RowsProblem) -> tuple[RowsProblem, Basis]:
     """Return the same problem in its row space, and the basis."""
     X, basis = compact_rows(given.rows)
     n = len(X) - 1

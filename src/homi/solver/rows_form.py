@@ -32,8 +32,8 @@ START, STEP = 1e-4, 1e-2
 
 
 @dataclass(frozen=True)
-class RowsInput:
-    """Scaled rows, labels and hyper-parameters: the input of the iterative solver.
+class RowsProblem:
+    """Scaled rows, labels and hyper-parameters: what ``Problem`` is for moments.
 
     ``x_mean`` is the mean of the scaled features: 0 if they are standardized.
     """
@@ -58,7 +58,7 @@ class RowsInput:
         lam: float = 1.0,
         beta: float = 2.0,
         gamma: float = 1.0,
-    ) -> RowsInput:
+    ) -> RowsProblem:
         """Scale X by its ``mean`` and ``scale``.
 
         With ``standardize=False`` the mean is only subtracted to keep digits: it
@@ -86,7 +86,7 @@ class RowsInput:
 class RowsForm:
     """φ(W), with the labels in the basis of a label block, and the way back."""
 
-    def __init__(self, given: RowsInput, labels: LabelBlock) -> None:
+    def __init__(self, given: RowsProblem, labels: LabelBlock) -> None:
         self._given, self._labels = given, labels
         self._rows, self._lam = given.rows, given.lam
         self._T = labels.rotate(given.targets())

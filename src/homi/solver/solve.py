@@ -21,7 +21,7 @@ from homi.solver.problem import (
     objective,
     zero_params,
 )
-from homi.solver.rows_form import RowsForm, RowsInput
+from homi.solver.rows_form import RowsForm, RowsProblem
 from homi.solver.sweeps import SWEEPS, Update, alternate, update_Bt, update_Wz
 
 
@@ -96,7 +96,7 @@ def _threads(problem: Problem) -> AbstractContextManager[Any]:
 
 
 def solve_rows(
-    given: RowsInput, *, max_iter: int, tol: float, on_sweep: OnSweep | None = None
+    given: RowsProblem, *, max_iter: int, tol: float, on_sweep: OnSweep | None = None
 ) -> Solution:
     """Minimize the same objective from zeros, by products with rows only."""
     gram = LabelGram(given.Y, given.y_mean, given.beta, given.lam)
