@@ -1,4 +1,4 @@
-"""Weights of labels against the objective written out and minimised by scipy."""
+"""Weights of labels against the objective written out and minimized by scipy."""
 
 import numpy as np
 import pytest

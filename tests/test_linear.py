@@ -86,7 +86,7 @@ def test_equals_liblinear(rows, C):
     X, Y = rows
     margins = fit_margins(X, Y, C=C, tol=1e-7)
     for j, y in enumerate(Y.T):
-        # The intercept is penalised there, but hardly so when it is scaled.
+        # The intercept is penalized there, but hardly so when it is scaled.
         model = LinearSVC(C=C, dual=False, tol=1e-9, intercept_scaling=1e3).fit(X, y)
         np.testing.assert_allclose(margins.coef[:, j], model.coef_[0], atol=1e-4)
         np.testing.assert_allclose(margins.intercept[j], model.intercept_[0], atol=1e-4)
@@ -185,7 +185,7 @@ def test_sparse_equals_dense(rows, loss):
 
 
 @both_losses
-def test_both_metrics_lead_to_the_same_optimum(rows, loss, monkeypatch):
+def test_both_preconditioners_lead_to_the_same_optimum(rows, loss, monkeypatch):
     X, Y = rows
     expected = fit_margins(X, Y, loss=loss, tol=1e-7)
     monkeypatch.setattr("homi.linear.preconditioner._MANY_ROWS", np.inf)
@@ -195,8 +195,11 @@ def test_both_metrics_lead_to_the_same_optimum(rows, loss, monkeypatch):
 
 
 @both_losses
-@pytest.mark.parametrize("many", [0, np.inf])
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(
+    ("many", "kind"),
+    [(0, np.asarray), (np.inf, np.asarray), (np.inf, sparse.csr_array)],
+    ids=["spectrum", "diagonal", "sparse"],
+)
 def test_a_row_of_weight_two_is_two_rows(rows, loss, many, kind, monkeypatch):
     X, Y = rows
     monkeypatch.setattr("homi.linear.preconditioner._MANY_ROWS", many)
@@ -323,8 +326,8 @@ def scored():
     """Scores of rows and labels that follow them, with noise."""
     rng = np.random.default_rng(0)
     scores = rng.normal(size=(300, 3)) * [1.0, 5.0, 0.1] + [0.0, 2.0, -0.3]
-    centred = (scores - scores.mean(axis=0)) / scores.std(axis=0)
-    return scores, (centred + rng.normal(size=(300, 3)) > [0.0, 1.0, -1.0]).astype(int)
+    centered = (scores - scores.mean(axis=0)) / scores.std(axis=0)
+    return scores, (centered + rng.normal(size=(300, 3)) > [0.0, 1.0, -1.0]).astype(int)
 
 
 def identity(scores, y):

@@ -129,7 +129,7 @@ def test_correlations_are_of_pairs_that_are_known():
     np.testing.assert_array_equal(np.diag(C), 1)
 
 
-def test_rounds_end_where_a_label_is_learnt_where_it_is_known(monkeypatch):
+def test_rounds_end_where_a_label_is_learned_where_it_is_known(monkeypatch):
     """With one label nothing is told by others: ridge regression of the known rows."""
     X, Y = random_rows(0, n=80, m=5, q=1)
     _, known = hide(Y, 0.4)

@@ -27,7 +27,7 @@ from homi.solver import (
 
 def thinned(X):
     keep = np.random.default_rng(0).random(X.shape) < 0.3
-    # A column that is stored in every row is centred as it is.
+    # A column that is stored in every row is centered as it is.
     keep[:, 0] = True
     return sparse.csr_array(X * keep)
 
@@ -72,7 +72,7 @@ def test_the_basis_leads_from_the_space_of_the_rows_to_features(kind, standardiz
     given = given_of(X, Y, standardize)
     inside, basis = compacted(given)
     rank = inside.rows.shape[1]
-    # Centring takes a dimension away; the share of the mean brings one back.
+    # Centering takes a dimension away; the share of the mean brings one back.
     assert rank == (29 if standardize else 30)
     Q = basis.written_out()
     np.testing.assert_allclose(Q.T @ Q, np.eye(rank), atol=1e-10)
@@ -136,7 +136,7 @@ def test_odd_rows_have_the_direct_solvers_answer(odd, standardize):
 
 
 @pytest.mark.parametrize("name", ["feature_weights_", "coef_", "intercept_"])
-def test_what_is_learnt_is_in_the_features_as_given(kind, name):
+def test_what_is_learned_is_in_the_features_as_given(kind, name):
     X, Y = random_rows(3, n=40, m=150, q=4)
     X = kind(X)
     direct, inside = (
@@ -197,8 +197,17 @@ def test_the_models_of_single_sweeps_have_the_features_as_given(kind):
     np.testing.assert_allclose(last.coef_, model.coef_)
 
 
-def plainly(monkeypatch):
-    """From here on rows are seen in their features."""
+@pytest.fixture
+def few_rows(kind, monkeypatch):
+    """Rows that are compacted; the threshold is lowered so that fits are quick."""
+    monkeypatch.setattr("homi.model.features.MANY_FEATURES", 100)
+    X, Y = random_rows(6, n=50, m=200)
+    assert is_compacted(*X.shape)
+    return kind(X), Y
+
+
+def without_row_space(monkeypatch):
+    """From here on no rows are compacted."""
     monkeypatch.setattr("homi.model.features.MANY_FEATURES", 10**9)
 
 
@@ -215,12 +224,11 @@ VARIANTS = {
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("standardize", [True, False])
 @pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
-def test_the_direct_solver_has_one_answer(kind, variant, standardize, monkeypatch):
-    X, Y = random_rows(6, n=50, m=1000)
-    X = kind(X)
+def test_the_direct_solver_has_one_answer(few_rows, variant, standardize, monkeypatch):
+    X, Y = few_rows
     parameters = {"solver": "direct", "standardize": standardize, "tol": 1e-13}
     inside = HOMI(**parameters | variant).fit(X, Y)
-    plainly(monkeypatch)
+    without_row_space(monkeypatch)
     plain = HOMI(**parameters | variant).fit(X, Y)
     for name in ("coef_", "intercept_", "feature_bias_", "label_correlation_"):
         found, expected = getattr(inside, name), getattr(plain, name)
@@ -229,9 +237,8 @@ def test_the_direct_solver_has_one_answer(kind, variant, standardize, monkeypatc
 
 
 @pytest.mark.parametrize("standardize", [True, False])
-def test_weights_of_rows_and_labels_have_one_answer(kind, standardize, monkeypatch):
-    X, Y = random_rows(6, n=50, m=1000)
-    X, rng = kind(X), np.random.default_rng(0)
+def test_weights_of_rows_and_labels_have_one_answer(few_rows, standardize, monkeypatch):
+    (X, Y), rng = few_rows, np.random.default_rng(0)
     weights = {
         "sample_weight": rng.integers(0, 4, size=50),
         "label_weight": rng.random(4) + 0.5,
@@ -239,36 +246,34 @@ def test_weights_of_rows_and_labels_have_one_answer(kind, standardize, monkeypat
     model = HOMI(standardize=standardize, tol=1e-13, max_iter=500)
     inside = model.fit(X, Y, **weights).decision_function(X)
     assert model.solver_ == "direct"
-    plainly(monkeypatch)
+    without_row_space(monkeypatch)
     np.testing.assert_allclose(
         inside, model.fit(X, Y, **weights).decision_function(X), atol=1e-6
     )
 
 
 @pytest.mark.parametrize("standardize", [True, False])
-def test_labels_that_are_not_known_are_filled_in_alike(kind, standardize, monkeypatch):
-    X, Y = random_rows(6, n=50, m=1000)
-    X, rng = kind(X), np.random.default_rng(0)
+def test_labels_that_are_not_known_are_filled_in_alike(
+    few_rows, standardize, monkeypatch
+):
+    (X, Y), rng = few_rows, np.random.default_rng(0)
     Y[rng.random(Y.shape) < 0.3] = np.nan
     # Rows of weight 0 are not in the space, but have labels to be filled in.
     weights = (rng.random(50) < 0.8).astype(float)
     model = HOMI(missing_labels="ignore", standardize=standardize, tol=1e-13)
     inside = model.fit(X, Y, sample_weight=weights)
     filled, scores = inside.filled_labels_, inside.decision_function(X)
-    plainly(monkeypatch)
+    without_row_space(monkeypatch)
     model.fit(X, Y, sample_weight=weights)
     np.testing.assert_allclose(filled, model.filled_labels_, atol=1e-6)
     np.testing.assert_allclose(scores, model.decision_function(X), atol=1e-6)
 
 
-def test_homi_cv_chooses_the_same(kind, monkeypatch):
-    monkeypatch.setattr("homi.model.features.MANY_FEATURES", 100)
-    X, Y = random_rows(7, n=60, m=200)
-    X = kind(X)
-    assert is_compacted(*X.shape)
+def test_homi_cv_chooses_the_same(few_rows, monkeypatch):
+    X, Y = few_rows
     settings = {"random_state": 0, "kernels": [], "gammas": [1.0], "n_neighbors": [5]}
     inside = HOMICV(**settings).fit(X, Y)
-    plainly(monkeypatch)
+    without_row_space(monkeypatch)
     plain = HOMICV(**settings).fit(X, Y)
     assert inside.best_params_ == pytest.approx(plain.best_params_)
     np.testing.assert_allclose(

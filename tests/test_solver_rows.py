@@ -64,10 +64,10 @@ def problems(X, Y, n_neighbors=5, *, standardize=False, gamma=1.0, **hyper):
     return Problem(moments, gamma=gamma, **hyper), given
 
 
-@pytest.fixture(params=["standardised", "raw"])
+@pytest.fixture(params=["standardized", "raw"])
 def both(request):
     X, Y = random_rows(3, n=40, m=12, q=5)
-    standardize = request.param == "standardised"
+    standardize = request.param == "standardized"
     hyper = {"lam": 0.7, "beta": 1.5, "gamma": 0.9}
     return problems(thinned(X), Y, standardize=standardize, **hyper)
 
@@ -100,7 +100,7 @@ def assert_one_answer(X, Y, **parameters):
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 @pytest.mark.parametrize("standardize", [True, False])
 @pytest.mark.parametrize("kind", [np.asarray, thinned])
-@pytest.mark.parametrize("gamma", [0.0, 0.5, 2.0])
+@pytest.mark.parametrize("gamma", [0.0, 2.0])
 def test_both_solvers_give_one_answer(shape, standardize, kind, gamma):
     X, Y = random_rows(1, *shape)
     assert_one_answer(kind(X), Y, standardize=standardize, gamma=gamma)
@@ -268,7 +268,9 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_the_iterative_solver_cannot_do_is_said(name):
     X, Y = random_rows()
-    with pytest.raises(ValueError, match=f'solver="iterative" needs {name}'):
+    with pytest.raises(
+        ValueError, match=f'solver="iterative" cannot be used with {name}='
+    ):
         HOMI(solver="iterative", **REFUSED[name]).fit(X, Y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
