@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from homi.linalg import Array
+from homi.linalg import Array, Matrix
 
 
 @dataclass(frozen=True)
 class SideBySide:
     """Matrix [A, B, …] of dense or sparse parts, without a copy."""
 
-    parts: tuple[Any, ...]
+    parts: tuple[Matrix, ...]
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -44,13 +43,13 @@ class SideBySide:
         return np.vstack([part.T @ R for part in self.parts])
 
 
-def side_by_side(X: Any) -> SideBySide:
+def side_by_side(X: Matrix | SideBySide) -> SideBySide:
     """Return the rows in floating point, with sparse parts as CSR."""
     parts = X.parts if isinstance(X, SideBySide) else (X,)
     return SideBySide(tuple(map(_checked, parts)))
 
 
-def _checked(part: Any) -> Any:
+def _checked(part: Matrix) -> Matrix:
     part = sparse.csr_array(part) if sparse.issparse(part) else np.asarray(part)
     return part.astype(np.float64, copy=False)
 
@@ -84,7 +83,7 @@ class CenteredRows:
         totals = R.sum(axis=0)
         return np.vstack([self.X.gather(R) - np.outer(self.mean, totals), totals])
 
-    def count(self, Y: Any) -> Array:
+    def count(self, Y: Matrix) -> Array:
         """Count the rows that have each label."""
         if self.weight is None:
             return np.asarray(Y.sum(axis=0), dtype=np.float64).ravel()
@@ -104,5 +103,5 @@ class CenteredRows:
         ]
         return np.maximum(np.concatenate(squares) - self.n * self.mean**2, 0.0)
 
-    def _weighted(self, part: Any) -> Any:
+    def _weighted(self, part: Matrix) -> Matrix:
         return part if self.weight is None else part * self.weight[:, None]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -22,8 +22,8 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from homi.arrays import dense
-from homi.linalg import Array
-from homi.linear.centered_rows import CenteredRows, side_by_side
+from homi.linalg import Array, Matrix
+from homi.linear.centered_rows import CenteredRows, SideBySide, side_by_side
 from homi.linear.lbfgs import Task, minimize
 from homi.linear.losses import LOSSES, Loss, LossName
 from homi.linear.preconditioner import GramMatrix, Mask, gram_of
@@ -44,7 +44,7 @@ class LinearMargins(NamedTuple):
     intercept: Array
     unfinished: int = 0
 
-    def __call__(self, X: Any) -> Array:
+    def __call__(self, X: Matrix | SideBySide) -> Array:
         """Return the margins of the rows of X: array, sparse matrix or SideBySide."""
         margins: Array = X @ self.coef
         margins += self.intercept
@@ -52,8 +52,8 @@ class LinearMargins(NamedTuple):
 
 
 def fit_margins(
-    X: Any,
-    Y: Any,
+    X: Matrix | SideBySide,
+    Y: Matrix,
     *,
     C: float = 1.0,
     loss: LossName = "squared_hinge",
@@ -134,7 +134,7 @@ class _Counts(NamedTuple):
     known: Array
 
     @classmethod
-    def of(cls, rows: CenteredRows, Y: Any, known: Mask | None) -> _Counts:
+    def of(cls, rows: CenteredRows, Y: Matrix, known: Mask | None) -> _Counts:
         if known is None:
             return cls(rows.count(Y), np.full(Y.shape[1], float(rows.n)))
         return cls(rows.count(Y * known), rows.count(known))
@@ -157,7 +157,7 @@ def _blocks(counts: _Counts, rows: CenteredRows) -> list[NDArray[np.intp]]:
 
 def _blas_threads(
     rows: CenteredRows, blocks: list[NDArray[np.intp]], n_jobs: int | None
-) -> AbstractContextManager[Any]:
+) -> AbstractContextManager[object]:
     if effective_n_jobs(n_jobs) > 1:
         return threadpool_limits(limits=1)
     return for_product(rows.stored, rows.m, max(map(len, blocks), default=0))
@@ -168,7 +168,7 @@ class _AllLabels:
     """What the problems of all labels share."""
 
     rows: CenteredRows
-    Y: Any
+    Y: Matrix
     known: Mask | None
     loss: Loss
     C: float

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from homi.linalg import Array
+from homi.linalg import Array, Matrix
+from homi.linear.centered_rows import SideBySide
 
 
 def held_out_margins(
-    X: Any,
+    X: Matrix | SideBySide,
     n_labels: int,
     fit: Callable[[NDArray[np.intp]], Any],
     *,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.special import expit
 
 from homi.arrays import dense
-from homi.linalg import Array
+from homi.linalg import Array, Matrix
 
 #: Numbers in a block of scores: 4 MB, so that a few of them fit in the cache.
 _BLOCK = 2**19
@@ -40,7 +40,7 @@ class Sigmoids(NamedTuple):
         return np.clip(inside, np.nextafter(0.0, 1.0), np.nextafter(1.0, 0.0))
 
 
-def fit_sigmoids(scores: Array, Y: Any) -> Sigmoids:
+def fit_sigmoids(scores: Array, Y: Matrix) -> Sigmoids:
     """Fit Platt's sigmoid to each label by maximum likelihood.
 
     The targets are Platt's: (N₊ + 1)/(N₊ + 2) for positives and 1/(N₋ + 2) for
@@ -71,7 +71,7 @@ def fit_sigmoids(scores: Array, Y: Any) -> Sigmoids:
     return Sigmoids(*(np.concatenate(piece) for piece in zip(*fitted, strict=True)))
 
 
-def _fit_block(scores: Array, Y: Any) -> Sigmoids:
+def _fit_block(scores: Array, Y: Matrix) -> Sigmoids:
     """Fit on scores of mean 0 and variance 1, then convert to the original scores."""
     y = dense(Y) > 0
     positives = np.count_nonzero(y, axis=0)

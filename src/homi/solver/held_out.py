@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import scipy.linalg
 
 from homi.arrays import dense
-from homi.linalg import Array
+from homi.linalg import Array, Matrix
 from homi.solver.label_weights import features_of, graph_of, shares
 from homi.solver.problem import Problem
 
@@ -25,8 +24,8 @@ _BLOCK = 2**21
 
 def leave_one_out(
     problem: Problem,
-    X: Any,
-    Y: Any,
+    X: Matrix,
+    Y: Matrix,
     B: Array,
     *,
     mean: Array | None = None,
@@ -75,8 +74,8 @@ def leave_one_out(
 
 def _of_weighted_labels(
     problem: Problem,
-    X: Any,
-    Y: Any,
+    X: Matrix,
+    Y: Matrix,
     mean: Array | None,
     scale: Array | None,
     weights: Array | None,
@@ -101,7 +100,7 @@ def _of_weighted_labels(
 
 
 def projected(
-    problem: Problem, X: Any, V: Array, mean: Array | None, scale: Array | None
+    problem: Problem, X: Matrix, V: Array, mean: Array | None, scale: Array | None
 ) -> Iterator[tuple[slice, Array]]:
     """Yield ``(x - a/(n+λ))ᵀV`` of blocks of rows, x scaled as in the moments."""
     moments = problem.moments

@@ -21,9 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
-from scipy import sparse
 
-from homi.linalg import Array
+from homi.linalg import Array, Matrix
 
 Mask = NDArray[np.bool_]
 
@@ -45,7 +44,7 @@ class RowsWithMoments:
     ``n_features`` is their number before a change to the row space, if there was one.
     """
 
-    X: Array | sparse.csr_array
+    X: Matrix
     mean: Array
     scale: Array
     x_mean: Array
@@ -77,7 +76,7 @@ class LabelImputer:
         shift = _solve_missing(self.precision, -residual @ self.precision, ~known)
         return np.where(known, Y, scores + self.spread * shift)
 
-    def complete_new(self, X: Array | sparse.csr_array, Y: Array, known: Mask) -> Array:
+    def complete_new(self, X: Matrix, Y: Array, known: Mask) -> Array:
         """Impute the missing labels of rows that the model was not fitted to."""
         scores = X @ self.coefficients + self.intercept
         return np.clip(self.complete(Y, known, scores), 0.0, 1.0)

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from homi.linalg import Array, factor_pencil, positive_eigenpairs
+from homi.linalg import Array, Matrix, factor_pencil, positive_eigenpairs
 from homi.moments import Moments
 from homi.solver.held_out import projected, without_own
 from homi.solver.label_weights import shares
@@ -41,7 +40,7 @@ class Path:
         return self.V @ (_by_label(inverse) * self.C)
 
     def of(
-        self, X: Any, mean: Array | None = None, scale: Array | None = None
+        self, X: Matrix, mean: Array | None = None, scale: Array | None = None
     ) -> RowsOnPath:
         """Return the rows of the moments in these coordinates."""
         # Without a penalty on z the rows are centered.

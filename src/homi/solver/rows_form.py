@@ -12,12 +12,11 @@ the curvature of the (W, z) block, which here means one linear system for each l
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from homi.linalg import Array, inner
+from homi.linalg import Array, Matrix, inner
 from homi.solver.conjugate_gradients import LabelSystems
 from homi.solver.descend import Point
 from homi.solver.label_blocks import LabelBlock
@@ -48,8 +47,8 @@ class RowsProblem:
     @classmethod
     def of(
         cls,
-        X: Any,
-        Y: Any,
+        X: Matrix,
+        Y: Matrix,
         *,
         mean: Array,
         scale: Array,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from homi.arrays import dense
-from homi.linalg import Array
+from homi.linalg import Array, Matrix
 
 #: Bytes of a block of columns. Products with sparse rows access it at random, so it
 #: should stay in the cache.
@@ -40,15 +39,20 @@ class ScaledRows:
         ``γL`` of the rows, or None for no graph.
     """
 
-    X: Any
-    Xt: Any
+    X: Matrix
+    Xt: Matrix
     shift: Array | None
     mean_row: Array
     L: sparse.csr_array | None
 
     @classmethod
     def of(
-        cls, X: Any, mean: Array, scale: Array, mean_row: Array, L: Any = None
+        cls,
+        X: Matrix,
+        mean: Array,
+        scale: Array,
+        mean_row: Array,
+        L: sparse.csr_array | None = None,
     ) -> ScaledRows:
         """Scale rows to ``(X - mean) / scale``; sparse X stays sparse."""
         if not sparse.issparse(X):

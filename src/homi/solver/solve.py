@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from typing import Any
 
 import numpy as np
 
@@ -90,7 +89,7 @@ def _moments_form(problem: Problem) -> MomentsForm | WeightedMomentsForm:
     return WeightedMomentsForm(problem, problem.label_weight)
 
 
-def _threads(problem: Problem) -> AbstractContextManager[Any]:
+def _threads(problem: Problem) -> AbstractContextManager[object]:
     size = max(problem.n_features, problem.n_labels)
     return threads.for_product(size, size, size)
 
