@@ -1,5 +1,6 @@
 """Calibrated label ranking against a twin that compares and counts one by one."""
 
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -8,11 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from joblib import parallel_config
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from conftest import random_rows
+from homi.linear import fit_margins
 from homi.methods.label_ranking import CalibratedLabelRanking
 from homi.methods.ml_knn import MLkNN
 from homi.metrics import hamming_loss, ranking_loss
@@ -169,6 +172,14 @@ def test_blocks_make_no_difference(monkeypatch):
     expected = model.decision_function(X)
     monkeypatch.setattr("homi.methods.label_ranking._BLOCK", 35)
     np.testing.assert_allclose(model.decision_function(X), expected)
+
+
+def test_comparisons_that_did_not_converge_are_reported(monkeypatch):
+    X, Y = random_rows(0)
+    hasty = partial(fit_margins, max_iter=1)
+    monkeypatch.setattr("homi.methods.label_ranking.fit_margins", hasty)
+    with pytest.warns(ConvergenceWarning, match="10 of 10 comparisons did not"):
+        CalibratedLabelRanking(1.0).fit(X, Y)
 
 
 def test_too_many_labels_are_an_error_that_says_what_to_do():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 from typing import Any
 
@@ -18,6 +17,7 @@ from homi.arrays import dense
 from homi.base._compat import Interval, StrOptions, fit_context
 from homi.base.classifier import MultiLabelClassifier
 from homi.base.scaling import Scaler
+from homi.base.warn import warn
 from homi.linear import LinearMargins, fit_margins
 from homi.methods.linear_model import unscaled
 
@@ -244,9 +244,8 @@ def _in_order(
 def _warn_of_unfinished(fits: list[LinearMargins]) -> None:
     unfinished = sum(fit.unfinished for fit in fits)
     if unfinished:
-        warnings.warn(
+        warn(
             f"{unfinished} of {sum(len(fit.intercept) for fit in fits)} comparisons "
             "did not converge; decrease C, or scale the features.",
             ConvergenceWarning,
-            stacklevel=3,
         )
