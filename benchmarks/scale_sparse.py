@@ -121,8 +121,8 @@ def row(m: int, n_labels: int, solver: str, n: int) -> str:
 def measure(m: int, n_labels: int, solver: str, n: int) -> dict[str, Any]:
     from homi import HOMI
     from homi.graph import neighbor_laplacian
-    from homi.matrix_free import saves_products
     from homi.moments import column_scaling
+    from homi.solver import saves_products
 
     X, Y = text(m, n_labels, n)
     model = HOMI(solver=solver, tol=TOL, max_iter=SWEEPS)

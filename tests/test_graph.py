@@ -1,4 +1,4 @@
-"""Neighbours and the Laplacian against brute force and the paper's equations."""
+"""Neighbors and the Laplacian against brute force and the paper's equations."""
 
 import numpy as np
 import pytest
@@ -94,7 +94,7 @@ def assert_laplacian(L, tol=1e-10):
     assert np.linalg.eigvalsh(L)[0] >= -tol
 
 
-# Neighbours
+# Neighbors
 
 
 @repeatable

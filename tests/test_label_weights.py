@@ -1,4 +1,4 @@
-"""Weights of labels against the objective written out and minimised by scipy."""
+"""Weights of labels against the objective written out and minimized by scipy."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from homi import HOMI
 from homi.graph import neighbor_laplacian
 from homi.moments import Moments
 from homi.solver import Problem, leave_one_out, solve, total
-from homi.solver.label_weights import WeightedProblem
+from homi.solver.label_weights import WeightedMomentsForm
 
 HYPER = {"lam": 0.7, "beta": 1.5, "gamma": 0.4}
 WEIGHTS = np.array([0.3, 1.0, 4.0])
@@ -111,7 +111,7 @@ def test_a_label_of_more_weight_is_shrunk_less(rows):
 def test_the_gradient_is_that_of_the_objective(rows):
     X, Y = rows
     moments = Moments.from_rows(X, Y).with_graph(X, neighbor_laplacian(X, 5))
-    reduced = WeightedProblem(Problem(moments, **HYPER), WEIGHTS)
+    reduced = WeightedMomentsForm(Problem(moments, **HYPER), WEIGHTS)
     rng = np.random.default_rng(0)
     omega = rng.normal(size=reduced.start(np.zeros((3, 3))).shape)
     point = reduced.evaluate(omega)

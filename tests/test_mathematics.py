@@ -24,8 +24,8 @@ from homi.solver import (
     total,
     weight_path,
 )
-from homi.solver.reduced import ReducedProblem
-from homi.solver.updates import update_Bt, update_Wz
+from homi.solver.moments_form import MomentsForm
+from homi.solver.sweeps import update_Bt, update_Wz
 
 LAM, BETA, GAMMA, S = 0.7, 1.6, 0.9, 3
 
@@ -167,7 +167,7 @@ def test_the_closed_form_of_the_W_step(page, anywhere):
 def test_b_eliminated(page, anywhere):
     """φ is the minimum of F over z, B and t, and its gradient is as written."""
     W, z, t, B = anywhere
-    reduced = ReducedProblem(page.problem)
+    reduced = MomentsForm(page.problem)
     _, V = page.problem.joint_pencil
     np.testing.assert_allclose(page.problem.joint_YtY, page.Y_tilde(), atol=1e-10)
     # Of the same numbers: the signs of eigenvectors hang on the last digit.

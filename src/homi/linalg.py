@@ -7,8 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
+from scipy import sparse
 
 from homi.typing import Array as Array
+
+#: A dense or a sparse matrix.
+Matrix = Array | sparse.csr_array
 
 _EPS = float(np.finfo(np.float64).eps)
 

@@ -8,20 +8,26 @@ from typing import Literal
 import numpy as np
 from scipy import sparse
 from scipy.special import expit
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
+from homi.arrays import dense
 from homi.base._compat import Interval, StrOptions
 from homi.base.classifier import MultiLabelClassifier
 from homi.base.scaling import Scaler
 from homi.base.targets import Target
-from homi.methods.logistic import fit_logistic
-from homi.typing import Array, Indices, Matrix
+from homi.base.warn import warn
+from homi.linear import LinearMargins, fit_margins
+from homi.methods.label_models import unscaled
+from homi.typing import Array, Indices, Mask, Matrix
 
-#: Entries of a block of comparisons.
+#: Numbers in a block of comparisons.
 _BLOCK = 2**21
 #: Smallest distance of a probability from 0 and 1.
 _EDGE = 1e-12
+#: Tolerance of the logistic regressions: margins are exact to about four digits.
+_TOL = 1e-6
 
 
 class CalibratedLabelRanking(MultiLabelClassifier):
@@ -127,21 +133,21 @@ class CalibratedLabelRanking(MultiLabelClassifier):
             )
         scaler = Scaler(X) if self.standardize else None
         X = _as_rows(X if scaler is None else scaler(X)).astype(np.float64, copy=False)
-        holders = _holders(target.indicator)
+        Y = dense(target.indicator) > 0
+        own = _fit(X, Y, np.ones_like(Y), self.C)
+        # The most frequent first: few rows tell the rare ones apart.
+        order = np.argsort(-Y.sum(axis=0), kind="stable")
+        places = range(n_labels - 1)
         fits = Parallel(n_jobs=self.n_jobs)(
-            delayed(_compare)(X, holders[j:], self.C) for j in range(n_labels)
+            delayed(_compare)(X, Y, order[i], order[i + 1 :], self.C) for i in places
         )
         self.pairs_ = np.column_stack(np.triu_indices(n_labels, 1))
-        self._store(fits, scaler)
-
-    def _store(self, fits: list[tuple[Array, Array]], scaler: Scaler | None) -> None:
-        """Set the coefficients; the first comparison is with the virtual label."""
+        pairs = _in_order(fits, order, X.shape[1])
+        _warn_of_unfinished([own, pairs])
         if scaler is not None:
-            fits = [_unscaled(W, b, scaler) for W, b in fits]
-        self.coef_ = np.array([W[0] for W, _ in fits])
-        self.intercept_ = np.array([b[0] for _, b in fits])
-        self.pair_coef_ = np.concatenate([W[1:] for W, _ in fits])
-        self.pair_intercept_ = np.concatenate([b[1:] for _, b in fits])
+            own, pairs = unscaled(own, scaler), unscaled(pairs, scaler)
+        self.coef_, self.intercept_ = own.coef.T.copy(), own.intercept
+        self.pair_coef_, self.pair_intercept_ = pairs.coef.T.copy(), pairs.intercept
 
     def _scores(self, X: Matrix) -> Array:
         X = _as_rows(X)
@@ -177,38 +183,51 @@ def _as_rows(X: Matrix) -> Matrix:
     return sparse.csr_array(X) if sparse.issparse(X) else X
 
 
-def _holders(indicator: Matrix) -> list[Indices]:
-    """Return the indices of the rows that have each label."""
-    Y = sparse.csc_array(indicator)
-    Y.eliminate_zeros()
-    return np.split(Y.indices, Y.indptr[1:-1])
+def _fit(X: Matrix, Y: Mask, known: Mask, C: float) -> LinearMargins:
+    """Fit logistic regressions of all columns; those of one class need no features."""
+    margins = fit_margins(X, Y, known=known, C=C, loss="log", tol=_TOL)
+    wins, losses = (Y & known).sum(axis=0), (~Y & known).sum(axis=0)
+    margins.intercept[losses == 0] = np.inf
+    margins.intercept[wins == 0] = -np.inf
+    margins.intercept[wins + losses == 0] = 0.0
+    return margins
 
 
-def _unscaled(W: Array, b: Array, scaler: Scaler) -> tuple[Array, Array]:
-    """Return coefficients and intercepts for unscaled features."""
-    W = W / scaler.scale
-    return W, b - W @ scaler.shift
-
-
-def _compare(X: Matrix, holders: list[Indices], C: float) -> tuple[Array, Array]:
-    """Compare the first label with the virtual one, then with each of the others."""
-    others = np.setdiff1d(np.arange(X.shape[0]), holders[0])
-    opponents = [others, *holders[1:]]
-    W, b = np.zeros((len(opponents), X.shape[1])), np.zeros(len(opponents))
+def _compare(
+    X: Matrix, Y: Mask, label: int, others: Indices, C: float
+) -> LinearMargins:
+    """Return margins by which a label wins against each of the others."""
+    known = Y[:, [label]] != Y[:, others]
+    rows = np.flatnonzero(known.any(axis=1))
+    if not len(rows):
+        return LinearMargins(np.zeros((X.shape[1], len(others))), np.zeros(len(others)))
+    wins = np.repeat(Y[rows, label][:, None], len(others), axis=1)
     with threadpool_limits(1):
-        for i, rows in enumerate(opponents):
-            wins = np.setdiff1d(holders[0], rows, assume_unique=True)
-            losses = np.setdiff1d(rows, holders[0], assume_unique=True)
-            W[i], b[i] = _decide(X, wins, losses, C)
-    return W, b
+        return _fit(X[rows], wins, known[rows], C)
 
 
-def _decide(
-    X: Matrix, wins: Indices, losses: Indices, C: float
-) -> tuple[Array | float, float]:
-    """Return coefficients and intercept that separate wins from losses."""
-    if len(wins) == 0 or len(losses) == 0:
-        surplus = len(wins) - len(losses)
-        return 0.0, float(np.copysign(np.inf, surplus)) if surplus else 0.0
-    signs = np.repeat([1.0, -1.0], [len(wins), len(losses)])
-    return fit_logistic(X[np.concatenate([wins, losses])], signs, C)
+def _in_order(
+    fits: list[LinearMargins], order: Indices, n_features: int
+) -> LinearMargins:
+    """Return margins of all pairs j < k, in the order of ``pairs_``."""
+    n_labels = len(order)
+    first, second = np.triu_indices(n_labels, 1)
+    number = np.zeros((n_labels, n_labels), dtype=np.intp)
+    number[first, second] = number[second, first] = np.arange(len(first))
+    coef, intercept = np.zeros((n_features, len(first))), np.zeros(len(first))
+    for i, fit in enumerate(fits):
+        label, others = order[i], order[i + 1 :]
+        sign = np.where(label < others, 1.0, -1.0)
+        coef[:, number[label, others]] = sign * fit.coef
+        intercept[number[label, others]] = sign * fit.intercept
+    return LinearMargins(coef, intercept, sum(fit.unfinished for fit in fits))
+
+
+def _warn_of_unfinished(fits: list[LinearMargins]) -> None:
+    unfinished = sum(fit.unfinished for fit in fits)
+    if unfinished:
+        warn(
+            f"{unfinished} of {sum(len(fit.intercept) for fit in fits)} comparisons "
+            "did not converge; decrease C, or scale the features.",
+            ConvergenceWarning,
+        )

@@ -10,9 +10,9 @@ import numpy as np
 
 from homi.graph import Neighbors, nearest, neighbor_laplacian
 from homi.linalg import Array
-from homi.matrix_free import Basis, Rows, compact_rows, is_wide
 from homi.model.kernel_map import KernelMap
 from homi.moments import Moments, column_scaling
+from homi.solver import Basis, ScaledRows, compact_rows, is_wide
 
 #: From this many features on, fewer rows than half of them are fitted in the space
 #: they span.
@@ -110,7 +110,7 @@ def _compact_features(
     if not standardize:
         mean, scale = np.zeros_like(center), np.ones_like(center)
     # Centered to keep digits; rows that are not standardized get their mean back.
-    rows = Rows.of(X, center, scale, center - mean)
+    rows = ScaledRows.of(X, center, scale, center - mean)
     coordinates, basis = compact_rows(rows)
     features = coordinates[:-1] + coordinates[-1]
     moments = Moments.from_rows(features, Y, weights)

@@ -1,7 +1,7 @@
 """Conjugate gradients for ``(XᵀX + λI + θ_j γXᵀLX) x_j = r_j``, many labels at once.
 
-Products with X and L are all that is needed of them. Each label j has a system and
-a step length of its own; they share the products, and leave when they are done.
+Only products with X and L are needed. Each label j has its own system and step length.
+The labels share the products, and converged ones are dropped.
 """
 
 from __future__ import annotations
@@ -10,32 +10,32 @@ import numpy as np
 import scipy.linalg
 
 from homi.linalg import Array
-from homi.matrix_free.rows import Rows
+from homi.solver.scaled_rows import ScaledRows
 
-#: Directions that the preconditioner knows; a quarter of the features at most.
+#: Rank of the preconditioner; a quarter of the features at most.
 RANK = 200
 
-#: Iterations after which a system is left as it is. The sweeps go on from there.
+#: Most iterations. The sweeps continue from an unfinished system.
 _MAX_ITER = 1000
 
 
-class Systems:
-    """The systems of all labels, and a preconditioner that fits each of them.
+class LabelSystems:
+    """Systems of all labels, and a preconditioner for each of them.
 
-    Features are scaled by the diagonal of ``XᵀX + λI``. In the subspace Q of the
-    largest eigenvectors of that, found by a randomised sketch, the systems are
-    solved exactly: one pencil does for all θ, as in the direct solver. What is left
-    is divided by the smallest eigenvalue in the subspace.
+    Features are scaled by the diagonal of ``XᵀX + λI``. In the subspace Q of its
+    leading eigenvectors, found by a randomized sketch, the systems are solved exactly:
+    one pencil serves all θ, as in the direct solver. The rest is divided by the
+    smallest eigenvalue in the subspace.
     """
 
-    def __init__(self, rows: Rows, lam: float) -> None:
+    def __init__(self, rows: ScaledRows, lam: float) -> None:
         self._rows, self._lam = rows, lam
         self._root = np.sqrt(rows.squares() + lam)[:, None]
         self._Q = self._leading(min(RANK, rows.shape[1] // 4))
         self._V, self._mu, self._rest = self._pencil()
 
     def solve(self, R: Array, theta: Array, accuracy: float) -> Array:
-        """All systems to a residual that is ``accuracy`` of the right-hand side."""
+        """Solve all systems to a residual of ``accuracy`` times the right-hand side."""
         out = np.empty_like(R)
         for part in self._rows.blocks(R.shape[1]):
             block = np.ascontiguousarray(R[:, part])
@@ -62,7 +62,7 @@ class Systems:
             values, V = scipy.linalg.eigh(A)
             return V / np.sqrt(values), zeros, (float(values[0]), 0.0)
         Z = self._rows.times(Q / self._root)
-        H = Z.T @ self._rows.smooth(Z)
+        H = Z.T @ self._rows.graph_times(Z)
         mu, V = scipy.linalg.eigh((H + H.T) / 2, (A + A.T) / 2)
         mu = np.maximum(mu, 0.0)
         smallest = float(scipy.linalg.eigvalsh(A)[0])
@@ -72,8 +72,8 @@ class Systems:
         """``(XᵀX + λI + γXᵀLX θ) V``."""
         Z = self._rows.times(V)
         if theta.any():
-            Z += theta * self._rows.smooth(Z)
-        out = self._rows.back(Z)
+            Z += theta * self._rows.graph_times(Z)
+        out = self._rows.transposed_times(Z)
         out += self._lam * V
         return out
 
@@ -94,7 +94,7 @@ class Systems:
         X = np.zeros_like(R)
         P = self._precondition(R, theta)
         size = _columns(R, P)
-        goal = accuracy**2 * size
+        target = accuracy**2 * size
         at_work = np.flatnonzero(size > 0)
         R, P, size = R[:, at_work], P[:, at_work], size[at_work]
         for _ in range(_MAX_ITER):
@@ -109,7 +109,7 @@ class Systems:
             P *= following / size
             P += S
             size = following
-            going = size > goal[at_work]
+            going = size > target[at_work]
             if not going.all():
                 R, P, size = R[:, going], P[:, going], size[going]
                 at_work = at_work[going]

@@ -1,35 +1,34 @@
-"""Centred rows with a column of ones, dense or sparse, never built."""
+"""Centered rows with a column of ones, as an operator: never built."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from homi.linear.losses import Array
+from homi.linalg import Array, Matrix
 
 
 @dataclass(frozen=True)
 class SideBySide:
-    """The matrix [A, B, …] of parts that stay as they are, dense or sparse."""
+    """Matrix [A, B, …] of dense or sparse parts, without a copy."""
 
-    parts: tuple[Any, ...]
+    parts: tuple[Matrix, ...]
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Numbers of rows and of columns."""
+        """Number of rows and of columns."""
         widths = [part.shape[1] for part in self.parts]
         return self.parts[0].shape[0], sum(widths)
 
-    def __getitem__(self, rows: NDArray[Any]) -> SideBySide:
-        """Some of the rows."""
+    def __getitem__(self, rows: NDArray[np.intp]) -> SideBySide:
+        """Return some of the rows."""
         return SideBySide(tuple(part[rows] for part in self.parts))
 
     def __matmul__(self, V: Array) -> Array:
-        """[A, B, …] V."""
+        """Compute [A, B, …] V."""
         ends = np.cumsum([part.shape[1] for part in self.parts])
         pieces = np.split(V, ends[:-1])
         first, *others = (
@@ -40,30 +39,30 @@ class SideBySide:
         return np.asarray(first)
 
     def gather(self, R: Array) -> Array:
-        """[A, B, …]ᵀ R."""
+        """Compute [A, B, …]ᵀ R."""
         return np.vstack([part.T @ R for part in self.parts])
 
 
-def side_by_side(X: Any) -> SideBySide:
-    """The rows, in floating point and with sparse parts by rows."""
+def side_by_side(X: Matrix | SideBySide) -> SideBySide:
+    """Return the rows in floating point, with sparse parts as CSR."""
     parts = X.parts if isinstance(X, SideBySide) else (X,)
     return SideBySide(tuple(map(_checked, parts)))
 
 
-def _checked(part: Any) -> Any:
+def _checked(part: Matrix) -> Matrix:
     part = sparse.csr_array(part) if sparse.issparse(part) else np.asarray(part)
     return part.astype(np.float64, copy=False)
 
 
-class CentredRows:
-    """The matrix [X - 1μᵀ, 1]. Sparse X stays sparse.
+class CenteredRows:
+    """Matrix [X - 1μᵀ, 1]. Sparse X stays sparse.
 
     The parameters of a label are its coefficients and, last, its intercept for
-    centred features. The intercept is not penalised, so centring does not move the
-    optimum; it only unties the intercept from the coefficients.
+    centered features. The intercept is not penalized, so centering does not change the
+    optimum; it decouples the intercept from the coefficients.
 
-    A row counts as often as ``weight`` says, in the mean, the Gram matrix and n; the
-    products leave that to who makes the slopes.
+    ``weight`` counts in the mean, the Gram matrix and n. The products do not apply it:
+    the slopes already contain it.
     """
 
     def __init__(self, X: SideBySide, weight: Array | None = None):
@@ -74,18 +73,18 @@ class CentredRows:
         self.mean: Array = X.gather(counts[:, None]).ravel() / self.n
 
     def scores(self, V: Array) -> Array:
-        """[X - 1μᵀ, 1] V."""
+        """Compute [X - 1μᵀ, 1] V."""
         F = self.X @ V[:-1]
         F += V[-1] - self.mean @ V[:-1]
         return F
 
     def gather(self, R: Array) -> Array:
-        """[X - 1μᵀ, 1]ᵀ R."""
+        """Compute [X - 1μᵀ, 1]ᵀ R."""
         totals = R.sum(axis=0)
         return np.vstack([self.X.gather(R) - np.outer(self.mean, totals), totals])
 
-    def count(self, Y: Any) -> Array:
-        """How many rows have each label."""
+    def count(self, Y: Matrix) -> Array:
+        """Count the rows that have each label."""
         if self.weight is None:
             return np.asarray(Y.sum(axis=0), dtype=np.float64).ravel()
         return np.asarray(self.weight @ Y, dtype=np.float64)
@@ -97,12 +96,12 @@ class CentredRows:
         return G - self.n * np.outer(self.mean, self.mean)
 
     def squares(self) -> Array:
-        """The diagonal of the Gram matrix."""
+        """Diagonal of the Gram matrix."""
         squares = [
             np.asarray((part * self._weighted(part)).sum(axis=0), dtype=np.float64)
             for part in self.X.parts
         ]
         return np.maximum(np.concatenate(squares) - self.n * self.mean**2, 0.0)
 
-    def _weighted(self, part: Any) -> Any:
+    def _weighted(self, part: Matrix) -> Matrix:
         return part if self.weight is None else part * self.weight[:, None]

@@ -86,7 +86,7 @@ def test_equals_liblinear(rows, C):
     X, Y = rows
     margins = fit_margins(X, Y, C=C, tol=1e-7)
     for j, y in enumerate(Y.T):
-        # The intercept is penalised there, but hardly so when it is scaled.
+        # The intercept is penalized there, but hardly so when it is scaled.
         model = LinearSVC(C=C, dual=False, tol=1e-9, intercept_scaling=1e3).fit(X, y)
         np.testing.assert_allclose(margins.coef[:, j], model.coef_[0], atol=1e-4)
         np.testing.assert_allclose(margins.intercept[j], model.intercept_[0], atol=1e-4)
@@ -115,6 +115,67 @@ def test_a_mask_is_a_fit_to_fewer_features(rows, loss):
 
 
 @both_losses
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_that_are_not_known_do_not_count(rows, loss, kind, weighted):
+    X, Y = rows
+    rng = np.random.default_rng(4)
+    known = rng.random(Y.shape) < [0.9, 0.5, 0.3, 0.1]
+    weight = rng.uniform(0.5, 2.0, size=len(X)) if weighted else None
+    options = {"loss": loss, "tol": 1e-7}
+    found = fit_margins(kind(X), kind(Y), known=known, weight=weight, **options)
+    assert found.unfinished == 0
+    for j in range(4):
+        those = known[:, j]
+        counts = None if weight is None else weight[those]
+        alone = fit_margins(X[those], Y[those][:, [j]], weight=counts, **options)
+        np.testing.assert_allclose(found.coef[:, j], alone.coef[:, 0], atol=1e-5)
+        np.testing.assert_allclose(found.intercept[j], alone.intercept[0], atol=1e-5)
+
+
+@both_losses
+def test_a_label_that_is_constant_where_it_is_known(rows, loss):
+    X, Y = rows
+    known = Y[:, :2] == [0.0, 1.0]
+    found = fit_margins(X, Y[:, :2], known=known, loss=loss)
+    assert not found.coef.any()
+    np.testing.assert_array_equal(found.intercept, [-1.0, 1.0])
+
+
+HARD = {
+    "separable": (12, 30, 1.0, 5.0),
+    "heavy": (40, 6, 1e4, 5.0),
+    "light": (40, 6, 1e-6, 0.0),
+    "one feature": (30, 1, 1.0, 2.0),
+}
+
+
+@pytest.mark.parametrize("case", HARD)
+def test_hard_logistic_regressions_have_no_gradient_left(case):
+    n, m, C, strength = HARD[case]
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(n, m)) + 3
+    y = strength * (X[:, 0] - 3) + rng.normal(size=n) > 0
+    assert_no_gradient(X, y, C)
+
+
+def test_a_logistic_regression_with_a_row_far_out():
+    """Plain Newton steps would end at the wrong place."""
+    X = np.array([[1.0, -1], [0, 2], [3, -45], [0, -2], [-5, 5]])
+    assert_no_gradient(X, np.array([True, True, False, False, False]), 1e3)
+
+
+def assert_no_gradient(X, y, C):
+    margins = fit_margins(X, y[:, None], C=C, loss="log", tol=1e-7)
+    assert margins.unfinished == 0
+    signs, f = np.where(y, 1.0, -1.0), margins(X)[:, 0]
+    slope = -C * signs / (1 + np.exp(signs * f))
+    size = C * (np.abs(X).sum() + len(X))
+    np.testing.assert_allclose(margins.coef[:, 0] + X.T @ slope, 0, atol=1e-6 * size)
+    np.testing.assert_allclose(slope.sum(), 0, atol=1e-6 * size)
+
+
+@both_losses
 def test_sparse_equals_dense(rows, loss):
     X, Y = rows
     dense = fit_margins(X, Y, loss=loss, tol=1e-7)
@@ -124,21 +185,24 @@ def test_sparse_equals_dense(rows, loss):
 
 
 @both_losses
-def test_both_metrics_lead_to_the_same_optimum(rows, loss, monkeypatch):
+def test_both_preconditioners_lead_to_the_same_optimum(rows, loss, monkeypatch):
     X, Y = rows
     expected = fit_margins(X, Y, loss=loss, tol=1e-7)
-    monkeypatch.setattr("homi.linear.metric._MANY_ROWS", np.inf)
+    monkeypatch.setattr("homi.linear.preconditioner._MANY_ROWS", np.inf)
     found = fit_margins(X, Y, loss=loss, tol=1e-7)
     assert not np.array_equal(found.coef, expected.coef)
     np.testing.assert_allclose(found.coef, expected.coef, atol=1e-5)
 
 
 @both_losses
-@pytest.mark.parametrize("many", [0, np.inf])
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(
+    ("many", "kind"),
+    [(0, np.asarray), (np.inf, np.asarray), (np.inf, sparse.csr_array)],
+    ids=["spectrum", "diagonal", "sparse"],
+)
 def test_a_row_of_weight_two_is_two_rows(rows, loss, many, kind, monkeypatch):
     X, Y = rows
-    monkeypatch.setattr("homi.linear.metric._MANY_ROWS", many)
+    monkeypatch.setattr("homi.linear.preconditioner._MANY_ROWS", many)
     times = np.random.default_rng(2).integers(1, 5, size=len(X))
     repeated = np.repeat(np.arange(len(X)), times)
     expected = fit_margins(kind(X[repeated]), kind(Y[repeated]), loss=loss)
@@ -155,7 +219,7 @@ def test_a_row_of_weight_two_is_two_rows(rows, loss, many, kind, monkeypatch):
 def test_parts_side_by_side_are_one_matrix(rows, loss, weighted, monkeypatch):
     X, Y = rows
     # Where a part is sparse, steps are by the diagonal.
-    monkeypatch.setattr("homi.linear.metric._MANY_ROWS", np.inf)
+    monkeypatch.setattr("homi.linear.preconditioner._MANY_ROWS", np.inf)
     rng = np.random.default_rng(3)
     thin = sparse.random_array((len(X), 6), density=0.2, rng=rng, format="csr")
     weight = rng.uniform(0.5, 2.0, size=len(X)) if weighted else None
@@ -262,8 +326,8 @@ def scored():
     """Scores of rows and labels that follow them, with noise."""
     rng = np.random.default_rng(0)
     scores = rng.normal(size=(300, 3)) * [1.0, 5.0, 0.1] + [0.0, 2.0, -0.3]
-    centred = (scores - scores.mean(axis=0)) / scores.std(axis=0)
-    return scores, (centred + rng.normal(size=(300, 3)) > [0.0, 1.0, -1.0]).astype(int)
+    centered = (scores - scores.mean(axis=0)) / scores.std(axis=0)
+    return scores, (centered + rng.normal(size=(300, 3)) > [0.0, 1.0, -1.0]).astype(int)
 
 
 def identity(scores, y):

@@ -1,32 +1,15 @@
-"""Models whose B is not learnt together with W: both have closed forms.
+"""B and t fitted to held-out scores, in closed form.
 
-The paper learns B from the labels and applies it to scores. Here B is the identity, or
-it is learnt from what it will be applied to: scores of rows by a model that has not
-seen them.
+The paper fits B to the labels and applies it to scores. Here B is fitted to what it
+will be applied to: the scores of rows by a model that has not seen them.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from homi import threads
 from homi.linalg import Array
-from homi.solver.label_weights import solve_weighted_identity
-from homi.solver.nouns import Params, Problem, Solution, zero_params
-from homi.solver.objective import objective
-from homi.solver.updates import update_Wz
-
-
-def solve_identity(problem: Problem) -> Solution:
-    """B = I and t = 0: ridge regression with the graph, each label for itself."""
-    if problem.label_weight is not None:
-        return solve_weighted_identity(problem, problem.label_weight)
-    size = max(problem.n_features, problem.n_labels)
-    with threads.for_product(size, size, size):
-        params = zero_params(problem)._replace(B=np.eye(problem.n_labels))
-        params = update_Wz(problem, params)
-        terms = objective(problem, params)
-    return Solution(params, [terms], converged=True)
+from homi.solver.problem import Params
 
 
 def correct(
@@ -37,20 +20,19 @@ def correct(
     weights: Array | None = None,
     label_weight: Array | None = None,
 ) -> Params:
-    """B and t that correct held-out scores P by each other."""
+    """Replace B and t by those that correct held-out scores P by each other."""
     B, t = Correction(P, Y, weights, label_weight)(beta)
     return params._replace(B=B, t=t)
 
 
 class Correction:
-    r"""B and t of scores P by each other, drawn to no correction.
+    r"""Regression of labels Y on scores P, shrunk toward the identity.
 
     .. math:: \min_{B, t} \beta \frac{l}{\|P_c\|^2} \|Y - PB - 1t^T\|^2 + \|B - I\|^2
 
-    with :math:`P_c` the scores less their means, so that the units of the scores do
-    not matter. All sums and means are over rows by their ``weights``; a label's errors
-    count by its ``label_weight``. The rows are gone through once, and one eigenvalue
-    problem serves every β.
+    with :math:`P_c` the centered scores, so that the scale of the scores has no effect.
+    Sums and means are weighted by ``weights`` over rows, and errors by ``label_weight``
+    over labels. One pass over the rows and one eigenvalue problem serve every β.
     """
 
     def __init__(
@@ -74,7 +56,7 @@ class Correction:
     def __call__(self, beta: float) -> tuple[Array, Array]:
         """``b_j = e_j + (ω_j P_cᵀP_c + ridge I)⁻¹ ω_j P_cᵀ(y_j - p_j)``, and t."""
         n_labels = len(self._p)
-        # Any penalty will do for scores that are constant.
+        # Constant scores need some penalty; any value gives the same B.
         ridge = self._square / (beta * n_labels) or 1.0
         B = self._U @ (self._R / (self._sigma + ridge / self._label_weight))
         B.flat[:: n_labels + 1] += 1.0

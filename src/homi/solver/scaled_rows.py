@@ -1,63 +1,67 @@
-"""Rows seen through products only: centred and scaled, and never written out so."""
+"""Centered and scaled rows as an operator: products only, never built."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from homi.arrays import dense
-from homi.linalg import Array
+from homi.linalg import Array, Matrix
 
-#: Bytes of a block of columns. Products with sparse rows jump about in it, so that it
-#: is to stay in the cache.
+#: Bytes of a block of columns. Products with sparse rows access it at random, so it
+#: should stay in the cache.
 _CACHE = 4 * 2**20
 
-#: Rows whose products with all others are made at a time.
+#: Rows whose products with all others are computed at a time.
 _GRAM_ROWS = 1_000
 
 
 @dataclass(frozen=True)
-class Rows:
-    """X of the regression with its bias solved for, and the graph of its rows.
+class ScaledRows:
+    """X of the regression with its intercept eliminated, and the graph of its rows.
 
-    The regression sees centred rows and, because the bias is penalised, a share of
-    the mean. That share is one more row, at the end, which no edge ties to another:
-    with it ``XᵀX = G - aaᵀ/(n+λ)``. Everything is in the units of the problem.
+    The regression sees centered rows and, because the intercept is penalized, a share
+    of the mean. That share is one more row, at the end, which has no edges. With it
+    ``XᵀX = G - aaᵀ/(n+λ)``.
 
     Attributes
     ----------
     X, Xt : array or CSR array, and its transpose
-        Rows, centred where they are dense and scaled.
+        Scaled rows; centered only if dense.
     shift : ndarray of shape (m,) or None
-        What is still to be taken off every row of X; None for nothing.
+        Vector still to be subtracted from every row of X; None for zero.
     mean_row : ndarray of shape (m,)
         The last row.
     L : CSR array or None
         ``γL`` of the rows, or None for no graph.
     """
 
-    X: Any
-    Xt: Any
+    X: Matrix
+    Xt: Matrix
     shift: Array | None
     mean_row: Array
     L: sparse.csr_array | None
 
     @classmethod
     def of(
-        cls, X: Any, mean: Array, scale: Array, mean_row: Array, L: Any = None
-    ) -> Rows:
-        """Rows ``(X - mean) / scale`` and ``mean_row``; sparse X stays sparse."""
+        cls,
+        X: Matrix,
+        mean: Array,
+        scale: Array,
+        mean_row: Array,
+        L: sparse.csr_array | None = None,
+    ) -> ScaledRows:
+        """Scale rows to ``(X - mean) / scale``; sparse X stays sparse."""
         if not sparse.issparse(X):
-            centred = (X - mean) / scale
-            return cls(centred, centred.T, None, mean_row, L)
+            centered = (X - mean) / scale
+            return cls(centered, centered.T, None, mean_row, L)
         X = sparse.csr_array(X, dtype=np.float64, copy=True)
         X.sum_duplicates()
-        # Columns stored in every row can be centred as they are: that keeps the digits
-        # of a column whose mean is large beside its spread.
+        # Columns stored in every row are centered in place: that keeps the digits of a
+        # column whose mean is much larger than its spread.
         full = np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]
         X.data -= np.where(full, mean, 0.0)[X.indices]
         X.data /= scale[X.indices]
@@ -65,11 +69,11 @@ class Rows:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows, the one of the mean included, and columns."""
+        """Number of rows, the one of the mean included, and of columns."""
         return self.X.shape[0] + 1, self.X.shape[1]
 
     def blocks(self, n_columns: int) -> Iterator[slice]:
-        """Slices of columns that products are fast with."""
+        """Yield slices of columns for which products are fast."""
         step = min(64, max(4, _CACHE // (8 * max(self.shape))))
         if not sparse.issparse(self.X):
             step = 256
@@ -86,7 +90,7 @@ class Rows:
             out[-1, part] = self.mean_row @ block
         return out
 
-    def back(self, E: Array) -> Array:
+    def transposed_times(self, E: Array) -> Array:
         """``XᵀE``."""
         out = np.empty((self.shape[1], E.shape[1]))
         for part in self.blocks(E.shape[1]):
@@ -97,7 +101,7 @@ class Rows:
             out[:, part] += np.outer(self.mean_row, E[-1, part])
         return out
 
-    def smooth(self, Z: Array) -> Array:
+    def graph_times(self, Z: Array) -> Array:
         """``γLZ``; the row of the mean has no edges."""
         if self.L is None:
             return np.zeros_like(Z)
@@ -108,7 +112,7 @@ class Rows:
         return out
 
     def gram(self) -> Array:
-        """``XXᵀ``: the rows' products with each other, in the order of Fortran."""
+        """``XXᵀ``, the Gram matrix of the rows, in Fortran order."""
         n = self.X.shape[0]
         K = np.empty((n + 1, n + 1), order="F")
         for i in range(0, n, _GRAM_ROWS):
@@ -123,11 +127,11 @@ class Rows:
         return K
 
     def squares(self) -> Array:
-        """Sums of squares of the columns: the diagonal of XᵀX."""
+        """Diagonal of ``XᵀX``: the sums of squares of the columns."""
         n = self.X.shape[0]
         if self.shift is None:
             return np.einsum("ij,ij->j", self.X, self.X) + self.mean_row**2
         sums = np.bincount(self.X.indices, self.X.data, self.X.shape[1])
         raw = np.bincount(self.X.indices, self.X.data**2, self.X.shape[1])
-        centred = raw - 2.0 * self.shift * sums + n * self.shift**2
-        return np.maximum(centred, 0.0) + self.mean_row**2
+        centered = raw - 2.0 * self.shift * sums + n * self.shift**2
+        return np.maximum(centered, 0.0) + self.mean_row**2

@@ -1,14 +1,20 @@
-"""The exact minimisers of one block of the objective with the others held.
+"""Plain sweeps: exact minimizers of one block with the others held, taken in turn.
 
 Simplified by ``L1 = 0``: the graph term sees neither z nor t.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from homi.linalg import Array, Pencil, solve_psd, solve_two_sided
-from homi.solver.nouns import Params, Problem
+from homi.solver.descend import has_converged
+from homi.solver.problem import OnSweep, Params, Problem, Solution, objective, total
+
+Update = Callable[[Problem, Params], Params]
 
 
 def update_W(problem: Problem, params: Params) -> Params:
@@ -40,13 +46,13 @@ def update_t(problem: Problem, params: Params) -> Params:
 
 
 def update_Wz(problem: Problem, params: Params) -> Params:
-    """(W, z) together: Eq. (10) with Eq. (14) put into it."""
+    """(W, z) together: Eq. (10) with Eq. (14) substituted."""
     W = _solve_W(problem.joint_pencil, params.B, problem.joint_C)
     return update_z(problem, params._replace(W=W))
 
 
 def update_Bt(problem: Problem, params: Params) -> Params:
-    """(B, t) together: Eq. (13) with Eq. (15) put into it."""
+    """(B, t) together: Eq. (13) with Eq. (15) substituted."""
     R = problem.beta * problem.joint_YtY
     B = solve_psd(R + _label_penalty(problem, params.W), R)
     return update_t(problem, params._replace(B=B))
@@ -62,9 +68,38 @@ def _label_penalty(problem: Problem, W: Array) -> Array:
     return penalty if problem.H is None else penalty + W.T @ problem.H @ W
 
 
-#: One sweep of each kind. The order of z and B in the paper's makes no difference:
+#: One sweep of each kind. The order of z and B in the paper's sweep has no effect:
 #: z does not depend on B, nor B on z.
-SWEEPS = {
+SWEEPS: dict[str, tuple[Update, ...]] = {
     "paper": (update_W, update_B, update_z, update_t),
     "joint": (update_Wz, update_Bt),
 }
+
+
+def alternate(
+    problem: Problem,
+    params: Params,
+    updates: tuple[Update, ...],
+    *,
+    max_iter: int,
+    tol: float,
+    on_sweep: OnSweep | None = None,
+) -> Solution:
+    """Apply the updates in turn until a sweep gains too little."""
+    history, before = [], total(objective(problem, params))
+    for _ in range(max_iter):
+        for update in updates:
+            params = update(problem, params)
+        history.append(objective(problem, params))
+        after = total(history[-1])
+        stop = on_sweep is not None and on_sweep(history[-1], partial(_itself, params))
+        if has_converged(before, after, tol):
+            return Solution(params, history, converged=True)
+        if stop:
+            break
+        before = after
+    return Solution(params, history, converged=False)
+
+
+def _itself(params: Params) -> Params:
+    return params

@@ -1,4 +1,4 @@
-"""Few rows of many features: the problem in the space of the rows."""
+"""Few rows of many features: the problem in the row space."""
 
 import tracemalloc
 
@@ -10,24 +10,24 @@ from conftest import Watch, random_rows
 from homi import HOMI, HOMICV, memory
 from homi.base.targets import check_target
 from homi.graph import neighbor_laplacian
-from homi.matrix_free import (
-    Given,
-    compacted,
-    cost,
-    is_wide,
-    saves_products,
-    solve_rows,
-)
 from homi.model.features import is_compacted
 from homi.model.route import choose_route, is_for_direct
 from homi.model.rows_input import InMemoryRows
 from homi.moments import column_scaling
-from homi.solver import total
+from homi.solver import (
+    RowsProblem,
+    compacted,
+    is_wide,
+    memory_needs,
+    saves_products,
+    solve_rows,
+    total,
+)
 
 
 def thinned(X):
     keep = np.random.default_rng(0).random(X.shape) < 0.3
-    # A column that is stored in every row is centred as it is.
+    # A column that is stored in every row is centered as it is.
     keep[:, 0] = True
     return sparse.csr_array(X * keep)
 
@@ -38,7 +38,7 @@ def given_of(X, Y, standardize, n_neighbors=None):
     if not standardize:
         scale = np.ones_like(scale)
     units = {"mean": mean, "scale": scale, "standardize": standardize}
-    return Given.of(X, Y, **units, L=L, lam=0.3)
+    return RowsProblem.of(X, Y, **units, L=L, lam=0.3)
 
 
 def written_out(given, X, standardize):
@@ -57,7 +57,7 @@ def kind(request):
 
 @pytest.mark.parametrize("standardize", [True, False])
 def test_products_of_rows_are_those_of_rows_written_out(kind, standardize, monkeypatch):
-    monkeypatch.setattr("homi.matrix_free.rows._GRAM_ROWS", 7)
+    monkeypatch.setattr("homi.solver.scaled_rows._GRAM_ROWS", 7)
     X, Y = random_rows(1, n=30, m=90)
     X = kind(X)
     given = given_of(X, Y, standardize)
@@ -72,7 +72,7 @@ def test_the_basis_leads_from_the_space_of_the_rows_to_features(kind, standardiz
     given = given_of(X, Y, standardize)
     inside, basis = compacted(given)
     rank = inside.rows.shape[1]
-    # Centring takes a dimension away; the share of the mean brings one back.
+    # Centering takes a dimension away; the share of the mean brings one back.
     assert rank == (29 if standardize else 30)
     Q = basis.written_out()
     np.testing.assert_allclose(Q.T @ Q, np.eye(rank), atol=1e-10)
@@ -86,7 +86,7 @@ def test_weights_can_be_written_transposed_and_in_blocks(kind, monkeypatch):
     inside, basis = compacted(given_of(kind(X), Y, True))
     W = np.random.default_rng(0).normal(size=(inside.rows.shape[1], 300))
     plain = basis.widen(W, np.empty((90, 300)))
-    monkeypatch.setattr("homi.matrix_free.rows._CACHE", 1)
+    monkeypatch.setattr("homi.solver.scaled_rows._CACHE", 1)
     across = np.empty((300, 90))
     basis.widen(W, across.T)
     np.testing.assert_allclose(across.T, plain, rtol=1e-12, atol=1e-14)
@@ -136,7 +136,7 @@ def test_odd_rows_have_the_direct_solvers_answer(odd, standardize):
 
 
 @pytest.mark.parametrize("name", ["feature_weights_", "coef_", "intercept_"])
-def test_what_is_learnt_is_in_the_features_as_given(kind, name):
+def test_what_is_learned_is_in_the_features_as_given(kind, name):
     X, Y = random_rows(3, n=40, m=150, q=4)
     X = kind(X)
     direct, inside = (
@@ -184,8 +184,8 @@ def test_memory_is_that_of_the_model_and_not_of_the_descent():
     assert model.solver_ == "iterative"
     # W alone and times B, and blocks of them.
     assert peak < 3.2 * W
-    assert peak < cost.bytes_iterative(n, m, n_labels, X.nnz) + W
-    assert cost.bytes_iterative(n, m, n_labels, X.nnz) < 4 * W
+    assert peak < memory_needs.bytes_iterative(n, m, n_labels, X.nnz) + W
+    assert memory_needs.bytes_iterative(n, m, n_labels, X.nnz) < 4 * W
 
 
 def test_the_models_of_single_sweeps_have_the_features_as_given(kind):
@@ -197,8 +197,17 @@ def test_the_models_of_single_sweeps_have_the_features_as_given(kind):
     np.testing.assert_allclose(last.coef_, model.coef_)
 
 
-def plainly(monkeypatch):
-    """From here on rows are seen in their features."""
+@pytest.fixture
+def few_rows(kind, monkeypatch):
+    """Rows that are compacted; the threshold is lowered so that fits are quick."""
+    monkeypatch.setattr("homi.model.features.MANY_FEATURES", 100)
+    X, Y = random_rows(6, n=50, m=200)
+    assert is_compacted(*X.shape)
+    return kind(X), Y
+
+
+def without_row_space(monkeypatch):
+    """From here on no rows are compacted."""
     monkeypatch.setattr("homi.model.features.MANY_FEATURES", 10**9)
 
 
@@ -215,12 +224,11 @@ VARIANTS = {
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("standardize", [True, False])
 @pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
-def test_the_direct_solver_has_one_answer(kind, variant, standardize, monkeypatch):
-    X, Y = random_rows(6, n=50, m=1000)
-    X = kind(X)
+def test_the_direct_solver_has_one_answer(few_rows, variant, standardize, monkeypatch):
+    X, Y = few_rows
     parameters = {"solver": "direct", "standardize": standardize, "tol": 1e-13}
     inside = HOMI(**parameters | variant).fit(X, Y)
-    plainly(monkeypatch)
+    without_row_space(monkeypatch)
     plain = HOMI(**parameters | variant).fit(X, Y)
     for name in ("coef_", "intercept_", "feature_bias_", "label_correlation_"):
         found, expected = getattr(inside, name), getattr(plain, name)
@@ -229,9 +237,8 @@ def test_the_direct_solver_has_one_answer(kind, variant, standardize, monkeypatc
 
 
 @pytest.mark.parametrize("standardize", [True, False])
-def test_weights_of_rows_and_labels_have_one_answer(kind, standardize, monkeypatch):
-    X, Y = random_rows(6, n=50, m=1000)
-    X, rng = kind(X), np.random.default_rng(0)
+def test_weights_of_rows_and_labels_have_one_answer(few_rows, standardize, monkeypatch):
+    (X, Y), rng = few_rows, np.random.default_rng(0)
     weights = {
         "sample_weight": rng.integers(0, 4, size=50),
         "label_weight": rng.random(4) + 0.5,
@@ -239,36 +246,34 @@ def test_weights_of_rows_and_labels_have_one_answer(kind, standardize, monkeypat
     model = HOMI(standardize=standardize, tol=1e-13, max_iter=500)
     inside = model.fit(X, Y, **weights).decision_function(X)
     assert model.solver_ == "direct"
-    plainly(monkeypatch)
+    without_row_space(monkeypatch)
     np.testing.assert_allclose(
         inside, model.fit(X, Y, **weights).decision_function(X), atol=1e-6
     )
 
 
 @pytest.mark.parametrize("standardize", [True, False])
-def test_labels_that_are_not_known_are_filled_in_alike(kind, standardize, monkeypatch):
-    X, Y = random_rows(6, n=50, m=1000)
-    X, rng = kind(X), np.random.default_rng(0)
+def test_labels_that_are_not_known_are_filled_in_alike(
+    few_rows, standardize, monkeypatch
+):
+    (X, Y), rng = few_rows, np.random.default_rng(0)
     Y[rng.random(Y.shape) < 0.3] = np.nan
     # Rows of weight 0 are not in the space, but have labels to be filled in.
     weights = (rng.random(50) < 0.8).astype(float)
     model = HOMI(missing_labels="ignore", standardize=standardize, tol=1e-13)
     inside = model.fit(X, Y, sample_weight=weights)
     filled, scores = inside.filled_labels_, inside.decision_function(X)
-    plainly(monkeypatch)
+    without_row_space(monkeypatch)
     model.fit(X, Y, sample_weight=weights)
     np.testing.assert_allclose(filled, model.filled_labels_, atol=1e-6)
     np.testing.assert_allclose(scores, model.decision_function(X), atol=1e-6)
 
 
-def test_homi_cv_chooses_the_same(kind, monkeypatch):
-    monkeypatch.setattr("homi.model.features.MANY_FEATURES", 100)
-    X, Y = random_rows(7, n=60, m=200)
-    X = kind(X)
-    assert is_compacted(*X.shape)
+def test_homi_cv_chooses_the_same(few_rows, monkeypatch):
+    X, Y = few_rows
     settings = {"random_state": 0, "kernels": [], "gammas": [1.0], "n_neighbors": [5]}
     inside = HOMICV(**settings).fit(X, Y)
-    plainly(monkeypatch)
+    without_row_space(monkeypatch)
     plain = HOMICV(**settings).fit(X, Y)
     assert inside.best_params_ == pytest.approx(plain.best_params_)
     np.testing.assert_allclose(

@@ -1,4 +1,4 @@
-"""The iterative solver: the direct one's answers, without its arrays."""
+"""The solver on rows: the same solution as from moments, without their arrays."""
 
 import subprocess
 import sys
@@ -13,15 +13,21 @@ from conftest import random_rows
 from homi import HOMI, memory
 from homi.datasets.paper import printed_tables
 from homi.graph import neighbor_laplacian
-from homi.matrix_free import Given, cost, solve_rows
-from homi.matrix_free import solve as door
-from homi.matrix_free.gradients import Systems
-from homi.matrix_free.labels import AllDirections, LabelGram, LeadingDirections
-from homi.matrix_free.problem import RowsProblem
-from homi.matrix_free.rows import Rows
 from homi.model.route import is_for_direct
 from homi.moments import Moments, column_scaling
-from homi.solver import Problem, objective, total
+from homi.solver import (
+    Problem,
+    RowsProblem,
+    ScaledRows,
+    label_blocks,
+    memory_needs,
+    objective,
+    solve_rows,
+    total,
+)
+from homi.solver.conjugate_gradients import LabelSystems
+from homi.solver.label_blocks import AllDirections, LabelGram, LeadingDirections
+from homi.solver.rows_form import RowsForm
 
 
 def odd_labels(Y):
@@ -45,7 +51,7 @@ def problems(X, Y, n_neighbors=5, *, standardize=False, gamma=1.0, **hyper):
         moments = moments.standardized()
     else:
         scale = np.ones_like(scale)
-    given = Given.of(
+    given = RowsProblem.of(
         X,
         Y,
         mean=mean,
@@ -58,10 +64,10 @@ def problems(X, Y, n_neighbors=5, *, standardize=False, gamma=1.0, **hyper):
     return Problem(moments, gamma=gamma, **hyper), given
 
 
-@pytest.fixture(params=["standardised", "raw"])
+@pytest.fixture(params=["standardized", "raw"])
 def both(request):
     X, Y = random_rows(3, n=40, m=12, q=5)
-    standardize = request.param == "standardised"
+    standardize = request.param == "standardized"
     hyper = {"lam": 0.7, "beta": 1.5, "gamma": 0.9}
     return problems(thinned(X), Y, standardize=standardize, **hyper)
 
@@ -94,7 +100,7 @@ def assert_one_answer(X, Y, **parameters):
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 @pytest.mark.parametrize("standardize", [True, False])
 @pytest.mark.parametrize("kind", [np.asarray, thinned])
-@pytest.mark.parametrize("gamma", [0.0, 0.5, 2.0])
+@pytest.mark.parametrize("gamma", [0.0, 2.0])
 def test_both_solvers_give_one_answer(shape, standardize, kind, gamma):
     X, Y = random_rows(1, *shape)
     assert_one_answer(kind(X), Y, standardize=standardize, gamma=gamma)
@@ -132,8 +138,8 @@ def test_both_solvers_give_one_answer_on(name, data):
 def test_the_history_is_the_objective_of_what_is_returned(both, leading, monkeypatch):
     problem, given = both
     if leading:
-        monkeypatch.setattr(door, "EXACT_LABELS", 1)
-        monkeypatch.setattr(door, "LEADING", leading)
+        monkeypatch.setattr(label_blocks, "EXACT_LABELS", 1)
+        monkeypatch.setattr(label_blocks, "LEADING", leading)
     solution = solve_rows(given, max_iter=20, tol=0.0)
     expected = objective(problem, solution.params)
     for name, value in solution.history[-1].items():
@@ -146,14 +152,14 @@ def test_the_history_is_the_objective_of_what_is_returned(both, leading, monkeyp
 def make_labels(given, rank):
     gram = LabelGram(given.Y, given.y_mean, given.beta, given.lam)
     if rank is None:
-        return AllDirections(gram, given.beta, given.lam)
+        return AllDirections(gram.dense(), given.beta, given.lam)
     return LeadingDirections(gram, given.beta, given.lam, rank)
 
 
 @pytest.mark.parametrize("rank", [None, 2, 5])
 def test_the_gradient_is_that_of_finite_differences(both, rank):
     _, given = both
-    problem = RowsProblem(given, make_labels(given, rank))
+    problem = RowsForm(given, make_labels(given, rank))
     rng = np.random.default_rng(0)
     W, direction = rng.normal(size=(2, *problem.start().shape))
     step = 1e-6
@@ -173,12 +179,12 @@ def test_products_are_those_of_rows_written_out(kind):
     rng = np.random.default_rng(2)
     last, V, E = rng.normal(size=7), rng.normal(size=(7, 3)), rng.normal(size=(31, 3))
     L = neighbor_laplacian(X, 3)
-    rows = Rows.of(X, mean, scale, last, L)
+    rows = ScaledRows.of(X, mean, scale, last, L)
     expected = np.vstack([(dense - mean) / scale, last])
     np.testing.assert_allclose(rows.times(V), expected @ V, atol=1e-10)
-    np.testing.assert_allclose(rows.back(E), expected.T @ E, atol=1e-10)
+    np.testing.assert_allclose(rows.transposed_times(E), expected.T @ E, atol=1e-10)
     np.testing.assert_allclose(rows.squares(), (expected**2).sum(axis=0))
-    np.testing.assert_allclose(rows.smooth(E)[:-1], L @ E[:-1], atol=1e-12)
+    np.testing.assert_allclose(rows.graph_times(E)[:-1], L @ E[:-1], atol=1e-12)
 
 
 def test_the_systems_are_solved():
@@ -187,7 +193,7 @@ def test_the_systems_are_solved():
     rng = np.random.default_rng(1)
     R, theta = rng.normal(size=(20, 7)), np.linspace(0, 2, 7)
     R[:, 3] = 0.0
-    solved = Systems(given.rows, given.lam).solve(R, theta, 1e-12)
+    solved = LabelSystems(given.rows, given.lam).solve(R, theta, 1e-12)
     x = problem.moments.x_mean
     kept = problem.moments.n * given.lam / (problem.moments.n + given.lam)
     A = problem.moments.Sxx + kept * np.outer(x, x) + given.lam * np.eye(20)
@@ -199,8 +205,8 @@ def test_the_systems_are_solved():
 def test_all_leading_directions_leave_nothing_out(both, monkeypatch):
     _, given = both
     exact = solve_rows(given, max_iter=500, tol=1e-15)
-    monkeypatch.setattr(door, "EXACT_LABELS", 1)
-    monkeypatch.setattr(door, "LEADING", 5)
+    monkeypatch.setattr(label_blocks, "EXACT_LABELS", 1)
+    monkeypatch.setattr(label_blocks, "LEADING", 5)
     free = solve_rows(given, max_iter=500, tol=1e-15)
     for one, two in zip(exact.params, free.params, strict=True):
         np.testing.assert_allclose(two, one, atol=1e-6 * np.abs(one).max())
@@ -209,10 +215,10 @@ def test_all_leading_directions_leave_nothing_out(both, monkeypatch):
 def test_fewer_directions_cost_more_and_stay_diagonal_besides(both, monkeypatch):
     _, given = both
     best = total(solve_rows(given, max_iter=500, tol=1e-13).history[-1])
-    monkeypatch.setattr(door, "EXACT_LABELS", 1)
+    monkeypatch.setattr(label_blocks, "EXACT_LABELS", 1)
     values = []
     for rank in (1, 2, 4):
-        monkeypatch.setattr(door, "LEADING", rank)
+        monkeypatch.setattr(label_blocks, "LEADING", rank)
         solution = solve_rows(given, max_iter=500, tol=1e-13)
         values.append(total(solution.history[-1]))
         B = solution.params.B
@@ -262,7 +268,9 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_the_iterative_solver_cannot_do_is_said(name):
     X, Y = random_rows()
-    with pytest.raises(ValueError, match=f'solver="iterative" needs {name}'):
+    with pytest.raises(
+        ValueError, match=f'solver="iterative" cannot be used with {name}='
+    ):
         HOMI(solver="iterative", **REFUSED[name]).fit(X, Y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -302,7 +310,7 @@ def test_auto_takes_the_iterative_solver_where_there_are_many_features():
 
 def test_what_does_not_fit_is_refused_with_the_bytes_it_needs(monkeypatch):
     X, Y = random_rows()
-    needed = cost.bytes_iterative(40, 8, 4, 320)
+    needed = memory_needs.bytes_iterative(40, 8, 4, 320)
     monkeypatch.setattr(memory, "available", lambda: needed - 1)
     with pytest.raises(MemoryError, match=f"needs about {needed:,} bytes"):
         HOMI(solver="iterative").fit(X, Y)

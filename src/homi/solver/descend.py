@@ -1,46 +1,62 @@
-"""Accelerated joint sweeps: each is an exact (B, t) step and a better W step.
+"""L-BFGS on the objective as a function of the feature weights alone.
 
-A plain joint sweep is one step of gradient descent on the reduced objective,
-preconditioned by the curvature of the (W, z) block. It is slow where B and W
-pull at each other. Here the step also remembers what the last few steps told
-about the curvature (L-BFGS with that preconditioner, renewed at every step), and
-is taken only as far as the objective falls.
+A plain joint sweep is one step of gradient descent on that function, preconditioned
+by the curvature of the (W, z) block. It is slow where B and W depend strongly on each
+other. This loop also uses the curvature along the last few steps (L-BFGS with that
+preconditioner, renewed at every step) and a backtracking line search. It knows no
+algebra: a :class:`ReducedProblem` evaluates the function.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.linalg.blas import daxpy, ddot
 
-from homi import threads
 from homi.linalg import Array, inner
-from homi.solver.alternate import has_converged
-from homi.solver.label_weights import WeightedProblem
-from homi.solver.nouns import OnSweep, Params, Problem, Solution
-from homi.solver.reduced import Point, ReducedProblem
+from homi.solver.problem import OnSweep, Params, Solution, Terms
 
-#: How many earlier steps are remembered; more were measured to save no sweeps.
+#: Number of earlier steps remembered. More of them saved no sweeps when measured.
 MEMORY = 2
 
-#: Of the fall that the slope promises, the share that a step must bring.
+#: Share of the decrease predicted by the slope that a step must bring (Armijo).
 _SUFFICIENT = 1e-4
 
-#: Steps are halved at most this often before rounding is held to have won.
+#: Most halvings of a step before rounding is taken as the reason.
 _MAX_HALVINGS = 30
 
 
-class Descendable(Protocol):
-    """A function of the feature weights that can be gone down on."""
+@dataclass(frozen=True)
+class Point:
+    """Objective at weights ω, its named terms, and half its gradient."""
 
-    def evaluate(self, omega: Array, /) -> Point: ...
+    omega: Array
+    value: float
+    gradient: Array
+    row_squares: Array  # the diagonal of BBᵀ, which preconditioners need
+    terms: Terms
 
-    def precondition(self, point: Point, gradient: Array, /) -> Array: ...
 
-    def params(self, point: Point, /) -> Params: ...
+class ReducedProblem(Protocol):
+    """The objective as a function of the feature weights, with z, B and t eliminated.
+
+    Two forms of it exist: :mod:`~homi.solver.moments_form` works on moments and
+    :mod:`~homi.solver.rows_form` on products with rows. With label weights,
+    :mod:`~homi.solver.label_weights` replaces the former.
+    """
+
+    def evaluate(self, omega: Array, /) -> Point:
+        """Return the objective and half its gradient at ω."""
+
+    def precondition(self, point: Point, gradient: Array, /) -> Array:
+        """Divide a gradient, maybe in place, by the curvature of the (W, z) block."""
+
+    def params(self, point: Point, /) -> Params:
+        """Return W, z, B and t at a point."""
 
 
 class _Pair(NamedTuple):
@@ -51,37 +67,21 @@ class _Pair(NamedTuple):
     scale: float
 
 
-def accelerate(
-    problem: Problem,
-    params: Params,
+def has_converged(before: float, after: float, tol: float) -> bool:
+    """Return whether a sweep gained at most a share ``tol`` of the objective."""
+    return before - after <= tol * before
+
+
+def descend(
+    reduced: ReducedProblem,
+    omega: Array,
     *,
     max_iter: int,
     tol: float,
     on_sweep: OnSweep | None = None,
     memory: int = MEMORY,
 ) -> Solution:
-    """Minimise the joint objective from ``params``; it never rises."""
-    m, q = problem.n_features, problem.n_labels
-    with threads.for_product(max(m, q), max(m, q), max(m, q)):
-        reduced: ReducedProblem | WeightedProblem
-        if problem.label_weight is None:
-            reduced = ReducedProblem(problem)
-        else:
-            reduced = WeightedProblem(problem, problem.label_weight)
-        omega = reduced.start(params.B)
-    with threads.for_product(m, q, min(m, q)):
-        return descend(reduced, omega, max_iter, tol, on_sweep, memory)
-
-
-def descend(
-    reduced: Descendable,
-    omega: Array,
-    max_iter: int,
-    tol: float,
-    on_sweep: OnSweep | None,
-    memory: int,
-) -> Solution:
-    """Sweep until one gains too little, or nothing can be gained any more."""
+    """Minimize from ω until a sweep gains too little. The objective never rises."""
     pairs: deque[_Pair] = deque(maxlen=memory)
     point = reduced.evaluate(omega)
     history, converged = [point.terms], False
@@ -100,14 +100,18 @@ def descend(
     return Solution(reduced.params(point), history, converged)
 
 
-def _asks_to_stop(on_sweep: OnSweep | None, reduced: Descendable, point: Point) -> bool:
+def _asks_to_stop(
+    on_sweep: OnSweep | None, reduced: ReducedProblem, point: Point
+) -> bool:
     if on_sweep is None:
         return False
     return on_sweep(point.terms, partial(reduced.params, point))
 
 
-def _advance(reduced: Descendable, point: Point, pairs: deque[_Pair]) -> Point | None:
-    """The next point, or None where rounding leaves nothing to gain."""
+def _advance(
+    reduced: ReducedProblem, point: Point, pairs: deque[_Pair]
+) -> Point | None:
+    """Return the next point, or None where rounding leaves nothing to gain."""
     found = _line_search(reduced, point, _direction(reduced, point, pairs))
     if found is None and pairs:
         pairs.clear()
@@ -115,8 +119,8 @@ def _advance(reduced: Descendable, point: Point, pairs: deque[_Pair]) -> Point |
     return found
 
 
-def _direction(reduced: Descendable, point: Point, pairs: deque[_Pair]) -> Array:
-    """The two-loop recursion of L-BFGS around the preconditioner."""
+def _direction(reduced: ReducedProblem, point: Point, pairs: deque[_Pair]) -> Array:
+    """Two-loop recursion of L-BFGS around the preconditioner."""
     q, shares = point.gradient.ravel().copy(), []
     for pair in reversed(pairs):
         share = pair.scale * ddot(pair.move, q)
@@ -129,8 +133,10 @@ def _direction(reduced: Descendable, point: Point, pairs: deque[_Pair]) -> Array
     return q.reshape(point.gradient.shape)
 
 
-def _line_search(reduced: Descendable, point: Point, direction: Array) -> Point | None:
-    """The first of the steps 1, then shorter ones, that brings a fall."""
+def _line_search(
+    reduced: ReducedProblem, point: Point, direction: Array
+) -> Point | None:
+    """Return the first point that lowers the objective enough, from step length 1."""
     # Twice, because points carry half of the gradient.
     slope = 2.0 * inner(point.gradient, direction)
     size = 1.0
