@@ -157,7 +157,7 @@ def test_offline_without_a_file_is_one_sentence():
     message = str(caught.value)
     assert "\n" not in message
     assert message.endswith(
-        "put your own emotions.arff into a directory and name that by HOMI_DATA."
+        "put your own emotions.arff into a directory and set HOMI_DATA to it."
     )
 
 
@@ -171,7 +171,7 @@ def test_a_file_of_the_users_own_wins_with_a_warning(tmp_path, cache):
     (tmp_path / "tiny.arff.xz").write_bytes(lzma.compress(other))
     # From the file and, the second time, from what was kept of it.
     for _ in range(2):
-        with pytest.warns(UserWarning, match="used all the same") as caught:
+        with pytest.warns(UserWarning, match="It is used, but results") as caught:
             assert load(entry, tmp_path).X[0, 0] == 9
         (warning,) = caught
         assert hashlib.sha256(other).hexdigest() in str(warning.message)
@@ -242,7 +242,7 @@ def test_the_exact_name_and_the_plain_file_come_first(tmp_path):
 
 
 def test_an_unknown_name_says_the_nearest_and_what_to_do(tmp_path):
-    with pytest.raises(ValueError, match=r"'emotion' \(the nearest known: emotions\)"):
+    with pytest.raises(ValueError, match=r"'emotion' \(closest names: emotions\)"):
         load("emotion")
     with pytest.raises(UnknownDataset, match=r"has none; put emotion\.arff and"):
         load("emotion", tmp_path)

@@ -158,16 +158,16 @@ def test_ways_to_choose_labels(tmp_path, labels, expected):
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        (None, "nothing says which columns are labels; pass labels='first 6'"),
-        ("first 0", "'first 0' cannot be the labels of 4 columns"),
-        ("last 4", "'last 4' cannot be the labels of 4 columns"),
-        ("first 99999999999999999999", "fits none of the 4 columns"),
-        ("x_*", r"labels='x_\*' fits none of the 4 columns, such as 'tag_a'"),
-        (["tag_a", "no"], "1 of the given labels are no columns, such as 'no'"),
-        (["tag_a", "tag_a"], "two given labels are named 'tag_a'"),
-        ([], r"labels=\[\] is not understood"),
-        (6, "labels=6 is not understood"),
-        ([0, 1], r"labels=\[0, 1\] is not understood"),
+        (None, "no label columns are chosen; pass labels='first 6'"),
+        ("first 0", "'first 0' is not possible with 4 columns"),
+        ("last 4", "'last 4' is not possible with 4 columns"),
+        ("first 99999999999999999999", "matches none of the 4 columns"),
+        ("x_*", r"labels='x_\*' matches none of the 4 columns, such as 'tag_a'"),
+        (["tag_a", "no"], "1 of the chosen labels are not in the file, such as 'no'"),
+        (["tag_a", "tag_a"], "two chosen labels are named 'tag_a'"),
+        ([], r"labels=\[\] is not a choice of columns"),
+        (6, "labels=6 is not a choice of columns"),
+        ([0, 1], r"labels=\[0, 1\] is not a choice of columns"),
         ("b", "label 'b' is 1.5 in row 1; every label must be 0 or 1"),
         ("*", "3 rows, 0 features and 4 labels"),
     ],
@@ -208,11 +208,14 @@ def test_the_header_of_meka_says_it(tmp_path, relation, expected):
 @pytest.mark.parametrize(
     ("relation", "message"),
     [
-        ("plain", "nothing says which .* XML file of the same name beside it"),
-        ("'-C 0'", "nothing says"),
-        ("'-C 3'", "'first 3' cannot be the labels of 3 columns"),
-        ("'-C -1000000000'", "'last 1000000000' cannot be the labels of 3 columns"),
-        ("'-C 2-weka.filters.unsupervised.attribute.Reorder-R3,1'", "not trusted"),
+        ("plain", "no label columns .* XML file of the same name beside it"),
+        ("'-C 0'", "no label columns"),
+        ("'-C 3'", "'first 3' is not possible with 3 columns"),
+        ("'-C -1000000000'", "'last 1000000000' is not possible with 3 columns"),
+        (
+            "'-C 2-weka.filters.unsupervised.attribute.Reorder-R3,1'",
+            "is not used, because the columns were reordered",
+        ),
     ],
 )
 def test_a_header_of_meka_that_says_nothing_useful(tmp_path, relation, message):
@@ -242,7 +245,7 @@ def test_an_xml_file_names_the_labels(tmp_path):
 def test_formats_with_labels_of_their_own(tmp_path, suffix):
     path = tmp_path / f"d{suffix}"
     write(make(["a", "b"], ["x"]), path)
-    with pytest.raises(ValueError, match="states its labels itself"):
+    with pytest.raises(ValueError, match="states its own labels"):
         read(path, "first 1")
 
 
@@ -550,8 +553,8 @@ def test_the_type_of_a_column_is_decided_by_all_of_it(tmp_path):
         (["2020-01-31", "2021-12-01", "2020-02-02"], "column 'd' holds dates"),
         (["31/1/2020", "1/12/2021", ""], "column 'd' holds dates"),
         (["1", "x", "2"], "column 'd' mixes numbers, such as '1', with text"),
-        ([f"text {i}" for i in range(300)] * 2, "free text, with 300 different values"),
-        ([f"text {i}" for i in range(25)], "free text, with 25 different values"),
+        ([f"text {i}" for i in range(300)] * 2, "free text, with 300 distinct values"),
+        ([f"text {i}" for i in range(25)], "free text, with 25 distinct values"),
     ],
 )
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
@@ -589,8 +592,8 @@ def test_types_of_parquet(tmp_path):
 @pytest.mark.parametrize(
     ("column", "message"),
     [
-        (pa.array([date(2020, 1, 1)] * 2), "column 'a' is of type date32"),
-        (pa.array([[1], [2]]), "column 'a' is of type list"),
+        (pa.array([date(2020, 1, 1)] * 2), "column 'a' has type date32"),
+        (pa.array([[1], [2]]), "column 'a' has type list"),
         (pa.array([2**53 + 1, 0]), "column 'a' .*9007199254740993"),
     ],
 )
@@ -713,8 +716,11 @@ def test_writing_is_all_or_nothing(tmp_path, monkeypatch):
     path = tmp_path / "d.arff"
     path.write_text("old")
     for bad, message in [
-        (make(["a"], ["x"])._replace(feature_names=["a", "b"]), "do not fit"),
-        (make(["a"], ["x"])._replace(Y=np.zeros((4, 1))), "5 rows and Y 4"),
+        (
+            make(["a"], ["x"])._replace(feature_names=["a", "b"]),
+            "numbers of names differ",
+        ),
+        (make(["a"], ["x"])._replace(Y=np.zeros((4, 1))), "5 rows and Y has 4"),
         (make(["a"], ["x"])._replace(Y=np.full((5, 1), 2)), "only 0 and 1"),
         (make(["\ud800"], ["x"]), "surrogates not allowed"),
     ]:

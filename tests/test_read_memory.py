@@ -17,7 +17,7 @@ from homi.budget import Budget
 from homi.cli.columns import Columns
 from homi.cli.source import open_file
 from homi.datasets import load_folds, read
-from homi.streams.files import Files
+from homi.streams.sources import Files
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/status").exists(), reason="peaks are read from /proc"
@@ -234,10 +234,10 @@ def test_names_of_one_hot_features_count(tmp_path):
     )
     path.write_text(text)
     assert read(path, "last 1").X.shape == (1, 1)
-    with pytest.raises(ValueError, match="its nominal features, as numbers, take more"):
+    with pytest.raises(ValueError, match="its nominal features, as numbers, need more"):
         read(path, "last 1", nominal="onehot")
     table = open_file(path).take([0])
-    with pytest.raises(ValueError, match="its columns as features of the model take"):
+    with pytest.raises(ValueError, match="its columns as features of the model need"):
         Columns.learnt(table, "onehot", "error").rows(table)
 
 
@@ -249,10 +249,10 @@ def test_texts_of_dictionaries_count(tmp_path):
     file = open_file(path)
     assert file.take([0]).values.shape == (20_000, 1)
     with pytest.raises(
-        ValueError, match="texts of column 'a' take more than the 210 MB"
+        ValueError, match="strings of column 'a' need more than the 210 MB"
     ):
         file.texts(["a"])
-    with pytest.raises(ValueError, match=r"words\.parquet: column 'b' is of type list"):
+    with pytest.raises(ValueError, match=r"words\.parquet: column 'b' has type list"):
         file.texts(["b"])
 
 

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 import stream_worker
 from homi import fit_stream
-from homi.streams import seen
+from homi.streams import fingerprint
 from homi.streams.checkpoint import load
 from stream_sources import (
     LABELS,
@@ -81,7 +81,8 @@ def test_a_change_of_what_was_read_is_refused(name, at, rows, tmp_path):
     SOURCES[name](spoil(X, 200), Y, tmp_path)
     file = r"(rows\.|0\.parquet|X\.npy)"
     with pytest.raises(
-        ValueError, match=rf"{file}.*not what.*c\.npz.*batch 2 has other values"
+        ValueError,
+        match=rf"{file}.*has changed since.*c\.npz.*batch 2 has other values",
     ):
         resumed(source, options, path)
     SOURCES[name](X, Y, tmp_path)
@@ -192,10 +193,11 @@ def test_files_that_nobody_touched_are_not_read_again(
 ):
     source, options = SOURCES[name](*rows, tmp_path)
     path, looks = tmp_path / "c.npz", []
-    monkeypatch.setattr(seen, "_TICK", 0.0)
+    monkeypatch.setattr(fingerprint, "_TICK", 0.0)
     stopped(source, options, path, 10)
     monkeypatch.setattr(
-        "homi.streams.fit.look", lambda *batch: looks.append(1) or seen.look(*batch)
+        "homi.streams.fit.fingerprint_batch",
+        lambda *batch: looks.append(1) or fingerprint.fingerprint_batch(*batch),
     )
     n_batches = len(load(path, {}).read)
     expected = fit_stream(source, MODEL, batch_size=150, **options)
@@ -208,7 +210,7 @@ def test_files_that_nobody_touched_are_not_read_again(
 
 def test_times_that_are_set_back_hide_nothing(rows, tmp_path, monkeypatch):
     X, Y = rows
-    monkeypatch.setattr(seen, "_TICK", 0.0)
+    monkeypatch.setattr(fingerprint, "_TICK", 0.0)
     source, options = SOURCES["memory maps"](X, Y, tmp_path)
     path, file = tmp_path / "c.npz", tmp_path / "X.npy"
     resumed(source, options, path)

@@ -281,7 +281,7 @@ def test_a_summary_of_names_needs_no_download(tmp_path, monkeypatch):
     assert "yeast" in [item.name for item in summary()]
     (found,) = summary(["YEAST"])
     assert (found.name, found.distinct) == ("yeast", 198)
-    with pytest.raises(FileNotFoundError, match=r"not at hand: no-such;.*HOMI_DATA"):
+    with pytest.raises(FileNotFoundError, match=r"not available: no-such;.*HOMI_DATA"):
         summary(["yeast", "no-such"], directory=tmp_path)
     with pytest.raises(TypeError, match=r"pass \['yeast'\]"):
         summary("yeast")

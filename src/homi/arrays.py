@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+
+#: ndarray or scipy sparse array. scipy has no type hints, so mypy reads it as Any.
+Matrix: TypeAlias = Any
+
+#: Whatever scikit-learn accepts as X or Y: Matrix, nested list or data frame.
+MatrixLike: TypeAlias = Any
 
 
 def dense(A: Any) -> NDArray[Any]:
