@@ -18,6 +18,7 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 
+from dataset_files import messy, messy_labels, parts
 from homi import HOMI
 from homi.datasets.fixed_folds import FixedFolds, load_folds, save_folds
 from homi.datasets.folds import IterativeStratifiedKFold
@@ -174,6 +175,16 @@ def test_labels_in_every_form_give_the_same_folds(convert):
     Y = labels()
     splitter = IterativeStratifiedKFold(4, random_state=1)
     assert_same(fold_tests(splitter, Y, convert(Y)), fold_tests(splitter, Y, Y))
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo"])
+def test_any_sparse_form_of_labels_gives_the_same_folds(kind):
+    X, Y = messy(), messy_labels().asformat(kind)
+    before, splitter = parts(Y), IterativeStratifiedKFold(2, random_state=1)
+    found = fold_tests(splitter, X, Y)
+    assert_same(found, fold_tests(splitter, X.toarray(), Y.toarray()))
+    for part, as_given in zip(parts(Y), before, strict=True):
+        np.testing.assert_array_equal(part, as_given)
 
 
 @pytest.mark.parametrize(
