@@ -42,21 +42,7 @@ class FixedFolds(Splitter):
         # An iterator can be read only once, and each method reads the folds.
         self.folds = list(folds) if isinstance(folds, Iterator) else folds
 
-    def get_n_splits(
-        self, X: object = None, y: object = None, groups: object = None
-    ) -> int:
-        """Return the number of folds.
-
-        Parameters
-        ----------
-        X, y, groups : object
-            Ignored.
-
-        Returns
-        -------
-        int
-            Number of test sets.
-        """
+    def _n_folds(self) -> int:
         return len(self._given(None))
 
     def _test_sets(self, X: MatrixLike, y: MatrixLike) -> list[Indices]:

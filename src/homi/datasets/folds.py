@@ -36,6 +36,27 @@ class Splitter(BaseCrossValidator):  # type: ignore[misc]
     def _test_sets(self, X: MatrixLike, y: MatrixLike) -> list[Indices]:
         """Return the rows of each test set."""
 
+    @abstractmethod
+    def _n_folds(self) -> int:
+        """Return the number of test sets."""
+
+    def get_n_splits(
+        self, X: object = None, y: object = None, groups: object = None
+    ) -> int:
+        """Return the number of folds.
+
+        Parameters
+        ----------
+        X, y, groups : object
+            Ignored.
+
+        Returns
+        -------
+        int
+            Number of test sets.
+        """
+        return self._n_folds()
+
     def split(
         self, X: MatrixLike, y: MatrixLike = None, groups: object = None
     ) -> Iterator[Split]:
@@ -117,21 +138,7 @@ class IterativeStratifiedKFold(Splitter):
         self.shuffle = shuffle
         self.random_state = random_state
 
-    def get_n_splits(
-        self, X: object = None, y: object = None, groups: object = None
-    ) -> int:
-        """Return the number of folds.
-
-        Parameters
-        ----------
-        X, y, groups : object
-            Ignored.
-
-        Returns
-        -------
-        int
-            ``n_splits``.
-        """
+    def _n_folds(self) -> int:
         return int(self.n_splits)
 
     def _test_sets(self, X: MatrixLike, y: MatrixLike) -> list[Indices]:
