@@ -472,7 +472,7 @@ def test_labels_that_are_not_bits_are_not_kept(source, cache):
 # Files with the labels of Mulan beside them.
 
 
-XML = """<labels xmlns="http://mulan.sourceforge.net/labels">
+MULAN = """<labels xmlns="http://mulan.sourceforge.net/labels">
 <label name="it's"></label><label name="warm day"></label></labels>"""
 
 WEATHER = """@relation weather
@@ -502,7 +502,7 @@ WORDS = """@relation words
 def put(directory, name, text, open_=open, end=""):
     with open_(directory / f"{name}.arff{end}", "wt") as file:
         file.write(text)
-    (directory / f"{name}.xml").write_text(XML)
+    (directory / f"{name}.xml").write_text(MULAN)
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def write(dataset: Dataset, path: str | os.PathLike[str]) -> None:
 
 def _checked(dataset: Dataset) -> Dataset:
     X, Y, features, labels = dataset
-    # Canonical form: readers would see duplicates as errors, and store zeros.
+    # Canonical form: the parsers refuse a column that occurs twice in a row.
     X = canonical(X).tocsr() if sparse.issparse(X) else np.asarray(X)
     Y = np.asarray(dense(Y))
     shapes = (X.shape, Y.shape, len(features), len(labels))

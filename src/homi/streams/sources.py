@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Batch: TypeAlias = tuple[MatrixLike, MatrixLike]
 PathLike: TypeAlias = "str | os.PathLike[str]"
 
-#: What `homi.fit_stream` reads. A pair of a tuple is (X, Y), or two ``.npy`` files.
+#: Input of `homi.fit_stream`. A tuple of two is (X, Y), or their two ``.npy`` files.
 StreamSource: TypeAlias = (
     "PathLike | Sequence[PathLike] | Batch | Iterable[Batch] "
     "| Callable[[], Iterable[Batch]]"
