@@ -448,7 +448,7 @@ def test_doctor(monkeypatch):
     [
         (["fit", "no.csv"], "there is no file"),
         (["fit", "train.csv"], "pass --labels"),
-        (["fit", "train.csv", "-l", "nothing*"], "fits none of the 8 columns"),
+        (["fit", "train.csv", "-l", "nothing*"], "matches none of the 8 columns"),
         (["fit", "train.csv", "-l", "tag*"], "--drop"),
         (["fit", "train.csv", "-l", "tag*", "--drop", "no"], "no column fits 'no'"),
         (["fit", "train.csv", "-l", "a", "--drop", "id"], "must be 0 or 1"),

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from homi.datasets.dataset import Table
 from homi.datasets.files import short
 from homi.datasets.read import Missing, Nominal, codes, each_column, typical
-from homi.datasets.select import Table
 
 Vector = NDArray[np.float64]
 

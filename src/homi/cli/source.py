@@ -12,14 +12,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from homi.budget import Budget
+from homi.datasets.dataset import Table
 from homi.datasets.files import short, split_name
+from homi.datasets.labels import check_unique, chosen_columns, indicators
 from homi.datasets.read import parser
-from homi.datasets.select import (
-    Table,
-    check_unique,
-    chosen_columns,
-    indicators,
-)
 
 #: Formats that name their columns and may hold texts.
 TABLES = {".csv": "text_columns", ".tsv": "text_columns", ".parquet": "parquet_columns"}
