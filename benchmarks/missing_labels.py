@@ -75,16 +75,16 @@ MODELS: dict[str, dict[str, Any]] = {
 }
 
 
-def zeros(model: HOMI, view: FeatureSpace, Y: Any, known: Any) -> Any:
+def zeros(model: HOMI, space: FeatureSpace, Y: Any, known: Any) -> Any:
     return np.where(known, Y, 0.0)
 
 
-def means(model: HOMI, view: FeatureSpace, Y: Any, known: Any) -> Any:
+def means(model: HOMI, space: FeatureSpace, Y: Any, known: Any) -> Any:
     return np.where(known, Y, (Y * known).sum(axis=0) / known.sum(axis=0))
 
 
-def own_ridge(model: HOMI, view: FeatureSpace, Y: Any, known: Any) -> Any:
-    X = in_units(view)
+def own_ridge(model: HOMI, space: FeatureSpace, Y: Any, known: Any) -> Any:
+    X = in_units(space)
     filled = Y.copy()
     whole = X.T @ X + model.lam * np.eye(X.shape[1])
     for j, rows in enumerate(known.T):
@@ -94,18 +94,18 @@ def own_ridge(model: HOMI, view: FeatureSpace, Y: Any, known: Any) -> Any:
     return filled
 
 
-def in_units(view: FeatureSpace) -> Any:
-    X = view.features
+def in_units(space: FeatureSpace) -> Any:
+    X = space.features
     X = X.toarray() if sparse.issparse(X) else X
-    return np.column_stack([(X - view.mean) / view.scale, np.ones(len(X))])
+    return np.column_stack([(X - space.mean) / space.scale, np.ones(len(X))])
 
 
-def objective(model: HOMI, view: FeatureSpace, Y: Any, known: Any) -> Any:
+def objective(model: HOMI, space: FeatureSpace, Y: Any, known: Any) -> Any:
     """Minimise over (W, z, B, t), then over the unknown labels, and so on."""
-    X, filled, eye = in_units(view), means(model, view, Y, known), np.eye(Y.shape[1])
+    X, filled, eye = in_units(space), means(model, space, Y, known), np.eye(Y.shape[1])
     pencil, params = None, None
     for _ in range(10):
-        moments = with_labels(view, filled).moments
+        moments = with_labels(space, filled).moments
         problem = Problem(moments, model.lam, model.beta, model.gamma)
         # The features stay as they are, and so does what was factored of them.
         pencil = vars(problem).setdefault(
@@ -140,10 +140,10 @@ class FilledBy(HOMI):
 
     rule: Fill
 
-    def _fill(self, view: FeatureSpace, X: Any, target: Any, weights: Any) -> Any:
+    def _fill(self, space: FeatureSpace, X: Any, target: Any, weights: Any) -> Any:
         Y = np.asarray(target.indicator)
-        self.filled_labels_ = self.rule(view, Y, target.known)
-        return with_labels(view, self.filled_labels_), self.filled_labels_
+        self.filled_labels_ = self.rule(space, Y, target.known)
+        return with_labels(space, self.filled_labels_), self.filled_labels_
 
 
 def fitted(name: str, options: dict[str, Any], X: Any, Y: Any) -> HOMI:

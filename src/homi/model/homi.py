@@ -35,9 +35,9 @@ class HOMI(
 ):
     r"""Multi-label classifier that learns how labels depend on each other.
 
-    A linear model of the labels from the features, (W, z), and one of the labels
-    from each other, (B, t), are learnt together. A graph that ties each row to
-    the rows most correlated with it joins the two:
+    A linear model of the labels from the features, (W, z), and one of the labels from
+    each other, (B, t), are learned jointly. A graph with edges between each row and
+    the rows most correlated with it ties the two together:
 
     .. math::
         \min_{W,z,B,t}\; \|Y - XW - 1z^T\|^2 + \beta\,\|Y - YB - 1t^T\|^2
@@ -45,42 +45,44 @@ class HOMI(
         + \gamma\,\mathrm{tr}(K^T L K)
         + \lambda\,(\|W\|^2 + \|z\|^2 + \|B\|^2 + \|t\|^2)
 
-    with the scores :math:`K = (XW + 1z^T)B + 1t^T` and L the Laplacian of the graph.
+    with the scores :math:`K = (XW + 1z^T)B + 1t^T` and the Laplacian L of the graph.
     A label is predicted where its score exceeds one half.
+
+    This is the method of the paper. For the best predictions without anything to set,
+    use :class:`homi.HOMICV`.
 
     Parameters
     ----------
     lam : float in [0, inf), default=1.0
-        λ, the ridge penalty. With 0 and a singular problem, the solution of least
-        norm is found.
+        λ, the ridge penalty. With 0 and a singular problem, the solution of least norm
+        is found.
     beta : float in (0, inf), default=2.0
-        β, the weight of the labels' regression on each other. With
-        ``correlation="held-out"``, that of the correction; large values trust it.
+        β, the weight of the regression of the labels on each other. With
+        ``correlation="held-out"``, the strength of the label correction.
     gamma : float in [0, inf), default=1.0
         γ, the weight of the graph. With 0 no graph is built.
     n_neighbors : int in [1, inf), default=10
-        s, how many rows each row is tied to.
+        s, the number of neighbors of each row in the graph.
     correlation : {"labels", "held-out", "identity"}, default="labels"
-        What the label-to-label matrix B is learnt from. ``"labels"``: from Y, jointly
-        with W, as in the paper. ``"held-out"``: from the scores that each row gets
-        from the model of all other rows, in closed form, drawn to the identity: B is
-        applied to scores, and so learnt from scores. ``"identity"``: B = I, which is
-        ridge regression with a graph.
+        What the label-to-label matrix B is learned from. ``"labels"``: from Y, jointly
+        with W, as in the paper. ``"held-out"``: from leave-one-out scores, in closed
+        form, shrunk toward the identity. ``"identity"``: B = I, which is ridge
+        regression with a graph.
     graph : {"auto", "exact", "approximate", "anchors"}, default="auto"
-        How neighbours are found. ``"exact"`` compares all pairs of rows;
-        ``"approximate"`` finds nearly all of them in lists (``graph_recall_``);
-        ``"anchors"`` ties each row to the nearest of a few anchors instead, in one
-        pass and in time linear in the rows, and so works in batches. ``"auto"`` is
-        exact up to 50,000 rows, and up to 100,000 of few features; then what the free
-        memory allows. ``graph_`` says what it was.
+        How neighbors are found. ``"exact"`` compares all pairs of rows.
+        ``"approximate"`` finds nearly all of them with an inverted-list index
+        (``graph_recall_``). ``"anchors"`` connects each row to the nearest of a few
+        k-means centers instead, in one pass and in time linear in the rows, and so
+        works in batches. ``"auto"`` is exact up to 50,000 rows, and up to 100,000 of
+        few features; beyond, what the free memory allows. ``graph_`` has the choice.
     n_anchors : int in [1, inf), default=64
-        Anchors, with ``graph="anchors"``; fewer where there are not four rows each.
+        Number of anchors, with ``graph="anchors"``; fewer where there are not four
+        rows for each.
     kernel : {"rbf", "laplacian", "polynomial", "cosine"}, callable, default=None
-        Scores that are linear in Nyström features of a kernel instead of in the
-        features. The graph stays one of the rows as they are. A callable takes two
-        rows.
+        Kernel of Nyström features, which the scores are linear in instead of the
+        features. The graph is of the rows as they are. A callable takes two rows.
     n_components : int in [1, inf), default=1000
-        Most Nyström features: landmarks drawn from the rows. Without effect if
+        Largest number of Nyström features: landmarks drawn from the rows. Ignored if
         ``kernel=None``.
     kernel_params : dict or None, default=None
         Parameters of the kernel: ``gamma`` (not that of the graph), ``degree`` and
@@ -88,41 +90,41 @@ class HOMI(
         "rbf" and "laplacian" is 1/(2d), with d the median squared distance (or sum of
         absolute differences) between two rows.
     standardize : bool, default=True
-        Whether every feature is brought to mean 0 and variance 1, for the graph and
-        the penalty. Sparse rows stay sparse. The paper is silent on it.
+        Whether to scale every feature to mean 0 and variance 1, for the graph and the
+        penalty. Sparse rows stay sparse.
     penalize_bias : bool, default=True
-        Whether λ also holds the biases z and t near 0, as in the paper. With few rows
-        and a large λ that pulls the scores of every label down; False leaves them
+        Whether λ also penalizes the intercepts z and t, as in the paper. With few rows
+        and a large λ that lowers the scores of every label; False leaves intercepts
         free, as in ridge regression.
     sweep : {"joint", "paper"}, default="joint"
-        ``"joint"`` solves (W, z) and (B, t) as two blocks, accelerated;
-        ``"paper"`` sweeps the four blocks of the paper's Algorithm 1.
+        ``"joint"`` solves (W, z) and (B, t) as two blocks, accelerated. ``"paper"``
+        sweeps over the four blocks of the paper's Algorithm 1.
     missing_labels : {"error", "ignore"}, default="error"
-        What NaN in Y means. ``"ignore"``: a label that is not known. It is filled in
-        first, by what the features and the known labels of its row say, and then
-        learnt from as from a known one; see ``filled_labels_``.
+        What NaN in Y means. ``"ignore"``: the label is not known. It is filled in from
+        the features and the known labels of its row, then used as a known one; see
+        ``filled_labels_``.
     solver : {"auto", "direct", "iterative"}, default="auto"
         ``"direct"`` factors matrices of features × features once. ``"iterative"`` has
-        none of them: the sweeps are the same, by conjugate gradients with products of
-        the rows, for many and sparse features or many labels. Either works in the
-        space of the rows where they are fewer than half the features. ``"auto"`` takes
-        the iterative one where the direct one would need too much memory or be slower.
+        none of them: the sweeps are the same, by conjugate gradients on products with
+        the rows, for many and sparse features or many labels. Both work in the space
+        of the rows where these are fewer than half the features. ``"auto"`` takes the
+        iterative one where the direct one would need too much memory or be slower.
     init : {"zeros", "random"}, default="zeros"
         Start of the sweeps. The paper's Algorithm 1 says zeros, its text random.
     max_iter : int in [1, inf), default=100
-        Most sweeps.
+        Largest number of sweeps.
     tol : float in [0, inf), default=1e-6
         The sweeps end when one lowers the objective by no more than this share.
     random_state : int, RandomState instance or None, default=0
-        Seed of the landmarks of a kernel, of ``init="random"``, and of the anchors and
+        Seed of the landmarks of a kernel, of ``init="random"``, of the anchors and of
         the approximate graph; nothing else is random. None for another one at each
         fit.
 
     Attributes
     ----------
     feature_weights_ : ndarray of shape (n_features, n_labels)
-        W in the paper, for features as they were given (not standardised), or for the
-        Nyström features of a kernel.
+        W in the paper, for features as given (not standardized), or for the Nyström
+        features of a kernel.
     feature_bias_ : ndarray of shape (n_labels,)
         z in the paper, likewise.
     label_correlation_ : ndarray of shape (n_labels, n_labels)
@@ -130,27 +132,29 @@ class HOMI(
     label_bias_ : ndarray of shape (n_labels,)
         t in the paper.
     coef_ : ndarray of shape (n_labels, n_features)
-        Weights of the folded model, ``(WB)ᵀ``.
+        Coefficients of the scores, ``(WB)ᵀ``.
     intercept_ : ndarray of shape (n_labels,)
-        Its intercept, less the threshold of one half.
+        Intercepts of the scores, less the threshold of one half.
     filled_labels_ : ndarray of shape (n_samples, n_labels)
         Only with ``missing_labels="ignore"``: Y with a number between 0 and 1 for each
         label that was not known.
     history_ : list of dict
-        The objective's terms after each sweep: ``"features"`` and ``"labels"``, the
-        two regressions with their penalties, and ``"graph"``. They sum to it.
+        Terms of the objective after each sweep: ``"features"`` and ``"labels"``, the
+        two regressions with their penalties, and ``"graph"``. Their sum is the
+        objective.
     n_iter_ : int
         Number of sweeps.
-    solver_ : str
-        The solver taken, ``"direct"`` or ``"iterative"``.
+    solver_ : {"direct", "iterative"}
+        The solver taken.
     label_rank_ : int
-        In how many directions of the labels B was free: all of them, except with the
-        iterative solver above 5,000 labels, where it is diagonal in the others.
+        Number of directions of the labels in which B was free: all of them, except
+        with the iterative solver above 5,000 labels, where it is diagonal in the
+        others.
     graph_ : {"exact", "approximate", "anchors", "none"}
         The graph that was built; "none" if γ = 0.
     graph_recall_ : float
-        With the approximate graph: the share of true neighbours that it has, measured
-        on 200 rows.
+        Only with the approximate graph: the share of true neighbors that it has,
+        measured on 200 rows.
     classes_ : ndarray
         Numbers of the labels, or the classes of a 1-D y.
     label_names_ : ndarray of shape (n_labels,)
@@ -164,9 +168,10 @@ class HOMI(
     -----
     {requires}
 
-    All that is learnt from the rows are a few matrices of products. Building them
-    costs O(nm² + nml) and the search for neighbours O(n²m); then one eigenvalue
-    problem of size m and one of size l, and O(ml·min(m, l)) for each sweep.
+    A fit needs the rows only for a few matrices of products. Building them costs
+    O(nm² + nml) and the search for neighbors O(n²m); then one eigenvalue problem of
+    size m and one of size l, and O(ml·min(m, l)) for each sweep.
+
     The objective is not convex: different starts can end in different minima. On 60
     small problems (``benchmarks/starts.py``), zeros were as good as the best of five
     random starts with γ = 1, and up to 23 % above it with γ = 10. To try other starts,
@@ -261,28 +266,28 @@ class HOMI(
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None, label_weight=None):
-        """Learn from rows and their labels.
+        """Fit to rows and their labels.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows. A dask array or data frame, also one of sparse blocks, is learnt from
-            where its blocks are; then y must be one, too.
+            Rows. A Dask array or data frame is read where its blocks are; then y must
+            be one, too.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
             Labels: 0/1 or boolean, one column each, or 1-D classes. The column names
             of a data frame are kept as ``label_names_``. NaN or None is a label that is
             not known, if ``missing_labels="ignore"``.
         sample_weight : array-like of shape (n_samples,) or float, default=None
-            A row of weight w counts as w equal rows, also in the graph; one of weight
-            0 is not there. None for 1 each.
+            Weights of the rows: one of weight w counts as w equal rows, also in the
+            graph, and one of weight 0 not at all. None for 1 each.
         label_weight : array-like of shape (n_labels,), default=None
-            Positive weights of the labels' squared errors in both regressions; ridge
-            and graph are as they are, so that labels of more weight are drawn less
-            by them. Needs ``sweep="joint"``. None for 1 each.
+            Positive weights of the labels' squared errors in both regressions. Ridge
+            and graph stay as they are, so that labels of more weight are shrunk less.
+            None for 1 each.
 
         Returns
         -------
-        self : object
+        self : HOMI
             The fitted classifier.
         """
         rows = self._rows(X, y, sample_weight, label_weight)
@@ -292,17 +297,17 @@ class HOMI(
         return self._store(fitted)
 
     def explain(self, path=None, X=None, y=None, **options):
-        """Write a page that shows how the labels depend on each other.
+        """Write a page that shows how labels depend on each other.
 
         Parameters
         ----------
         path : path, default=None
             The HTML file to write; None to get the page as text.
         X, y : array-like, default=None
-            Rows and labels to look at beside B, such as those of ``fit``.
+            Rows and labels to show beside B, such as those of ``fit``.
         **options
-            What else :func:`homi.explorer.explain` takes: ``X_test`` and ``y_test``,
-            ``rows`` to take apart, names and a title.
+            Further options of :func:`homi.explorer.explain`: ``X_test`` and ``y_test``,
+            ``rows`` to explain, names and a title.
 
         Returns
         -------
@@ -314,7 +319,7 @@ class HOMI(
         return explain(self, path, X, y, **options)
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, label_weight: Any) -> RowsInput:
-        """Check what was given; what it is of is asked here and nowhere else."""
+        """Check what was given. Nothing later asks which kind of rows it is."""
         if is_collection(X) or is_collection(y):
             given = self.get_params(deep=False) | {"sample_weight": sample_weight}
             check(DaskRows.way, given)
@@ -337,7 +342,7 @@ class HOMI(
         return getattr(self, "_kernel_map", None) is None and super()._is_plain(X)
 
     def _store(self, fitted: Fitted, n_batches: int = 1) -> HOMI:
-        """Set all that is learned: the only place that does."""
+        """Set all fitted attributes: the only place that does."""
         solution = fitted.solution
         for name, value in fitted_attributes(solution.params, *fitted.scaling).items():
             setattr(self, name, value)
@@ -376,7 +381,7 @@ if HOMI.__doc__ is not None:
 
 
 class _Sweeps:
-    """Tell scikit-learn's callbacks of a fit and its sweeps; they may end it."""
+    """Tell scikit-learn's callbacks of a fit and its sweeps; a callback may end it."""
 
     def __init__(self, estimator: Any, X: Any, y: Any) -> None:
         self._estimator, self._data = estimator, {"X": X, "y": y}
