@@ -93,8 +93,8 @@ class Columns:
         if transformer is None:
             is_sound = restored._unfitted(is_sparse=False) is None
         else:
-            row = transformer.transform(np.zeros((1, n_columns)))
-            is_sound = row.shape == (1, n_features)
+            row = _like_fitted(transformer, np.zeros((1, n_columns)))
+            is_sound = transformer.transform(row).shape == (1, n_features)
         if not is_sound:
             raise ValueError(f"{n_columns} columns do not become {n_features} features")
         return restored
@@ -133,12 +133,8 @@ class Columns:
         X = self._numbers(table)
         if self.transformer is None:
             return X
-        X = sparse.csr_array(X) if is_sparse else dense(X)
-        with np.errstate(all="ignore"):  # what overflows is refused below
-            features = self.transformer.transform(X)[:, self._order()]
-        features = sparse.csr_array(features) if is_sparse else dense(features)
-        _check_finite(features, self.feature_names, may_miss=False)
-        return features
+        X = _like_fitted(self.transformer, X)
+        return self.transformer.transform(X)[:, self._order()]
 
     def _fitted(self, table: Table) -> Columns:
         is_sparse = sparse.issparse(table.values)
@@ -146,7 +142,7 @@ class Columns:
         self._check_size(table, is_sparse=is_sparse)
         if transformer is None:
             return self
-        with np.errstate(all="ignore"):  # what overflows is refused by transform
+        with np.errstate(over="ignore"):  # the model refuses numbers of that size
             return replace(self, transformer=transformer.fit(self._numbers(table)))
 
     def _unfitted(self, *, is_sparse: bool) -> ColumnTransformer | None:
@@ -232,6 +228,11 @@ class Columns:
             start = j + 1
         if start < values.shape[1]:
             yield values[:, start:]
+
+
+def _like_fitted(transformer: ColumnTransformer, X: Any) -> Any:
+    """Return X sparse or dense, as the transformer was fitted."""
+    return sparse.csr_array(X) if transformer.sparse_output_ else dense(X)
 
 
 def _imputer(missing: Missing) -> SimpleImputer:
