@@ -1,4 +1,4 @@
-"""Write docs/missing_labels.md: what is recovered of labels that were hidden.
+"""Write docs/measured/missing_labels.md: how well hidden labels are recovered.
 
 HOMI_DATA=data python benchmarks/missing_labels.py
 """
@@ -31,26 +31,26 @@ from homi.solver import Problem, solve
 HEAD = """# Hidden labels: what is recovered
 
 Written by `python benchmarks/missing_labels.py`. Five folds; 10, 30 or 50 % of the
-entries of the training fold's Y are hidden at random, the test fold keeps all. Each
-model is then fitted to labels that were filled in by
+entries of the training fold's Y are hidden at random. The test fold keeps all. The
+hidden entries are imputed by
 
-- **zeros**: an unknown label is 0, as if it had been seen to be absent;
-- **means**: it is the mean of its label where that is known;
-- **own ridge**: each label's ridge regression (the model's λ) on the rows where it is
-  known says what it is elsewhere;
-- **objective**: unknown labels are variables of HOMI's own objective, and it is
-  minimised over them too, in at most ten turns with W, z, B and t;
+- **zeros**: 0, as if the label were absent;
+- **means**: the mean of the label where it is known;
+- **own ridge**: a ridge regression per label (with the model's λ), fitted to the rows
+  where the label is known;
+- **objective**: minimizing HOMI's own objective over the hidden entries too, in at most
+  ten alternations with W, z, B and t;
 - **filled**: `HOMI(missing_labels="ignore")`, as
-  [described](weights_and_missing_labels.md).
+  [described](../mathematics.md#missing-labels).
 
-*All known* is the model of labels of which none was hidden.
+*All known* is the model without hidden labels.
 """
 
 HIDDEN = """
 ## The hidden entries
 
-Area under the ROC curve of all hidden entries together (1 is best, one half is chance),
-and their mean squared error. These are of the fillings for `{model}`.
+Area under the ROC curve of all hidden entries together (1 is best, 0.5 is chance), and
+their mean squared error, as imputed for `{model}`.
 """
 
 TEST = """
@@ -238,7 +238,8 @@ def line(entries: list[str]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", default=",".join(DATA))
-    parser.add_argument("--output", type=Path, default=Path("docs/missing_labels.md"))
+    page = Path("docs/measured/missing_labels.md")
+    parser.add_argument("--output", type=Path, default=page)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     values: Values = {}
