@@ -11,10 +11,9 @@ from rich.console import Console
 from rich.table import Table
 from sklearn.model_selection import KFold
 
-from homi.cli.fit import ColumnChoice
 from homi.cli.options import AsJson, Quiet, Rows
 from homi.cli.recipe import Recipe, fit_fold
-from homi.cli.source import Labelled
+from homi.cli.source import ColumnChoice, LabeledRows
 from homi.cli.terminal import counting, print_json
 from homi.metrics import METRICS, PAPER_METRICS, evaluate
 from homi.thresholds.scores import label_scores
@@ -67,7 +66,12 @@ def cv(
 
 
 def _scores(
-    recipe: Recipe, given: Labelled, folds: int, names: tuple[str, ...], *, quiet: bool
+    recipe: Recipe,
+    given: LabeledRows,
+    folds: int,
+    names: tuple[str, ...],
+    *,
+    quiet: bool,
 ) -> list[dict[str, float]]:
     """Return the metrics of each fold."""
     splits = KFold(folds, shuffle=True, random_state=recipe.seed).split(given.Y)

@@ -3,35 +3,20 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from homi import HOMICV
-from homi.cli.options import AsJson, Drop, Force, Labels, Quiet, Rows, Text
+from homi.cli.options import AsJson, Force, Quiet, Rows
 from homi.cli.output import check_output
 from homi.cli.recipe import Made, Recipe, last_step, make
-from homi.cli.source import Labelled, files_read, open_file, read_labelled
+from homi.cli.source import ColumnChoice, LabeledRows
 from homi.cli.terminal import print_json, working
 from homi.datasets.cache import file_sha256
 from homi.io import save
 from homi.thresholds import TunedThresholds
-
-
-@dataclass(frozen=True)
-class ColumnChoice:
-    """Options that say which columns are what; an option group of `command`."""
-
-    labels: Labels = None
-    text: Text = None
-    drop: Drop = None
-
-    def read(self, file: Path) -> Labelled:
-        """Read the rows of a training file."""
-        chosen = (self.labels or [], self.text or [], self.drop or [])
-        return read_labelled(open_file(file), *chosen)
 
 
 def fit(
@@ -58,8 +43,7 @@ def fit(
     The paper's settings: homi fit emotions.arff --labels emotions.xml --paper
     """
     started = time.perf_counter()
-    inputs = files_read(file, choice.labels or [])
-    check_output(output, "model", inputs, force=force)
+    check_output(output, "model", choice.files(file), force=force)
     with working(f"Reading {file}", quiet=quiet):
         given = choice.read(file)
     with working("Fitting", quiet=quiet):
@@ -72,7 +56,7 @@ def fit(
         typer.echo(_summary(facts))
 
 
-def _write(made: Made, given: Labelled, choice: ColumnChoice, output: Path) -> None:
+def _write(made: Made, given: LabeledRows, choice: ColumnChoice, output: Path) -> None:
     digest = file_sha256(given.path)
     data = {"file": given.path.name, "sha256": digest, "rows": len(given.Y)}
     if made.columns is None:
@@ -89,7 +73,9 @@ def _write(made: Made, given: Labelled, choice: ColumnChoice, output: Path) -> N
     )
 
 
-def _facts(made: Made, given: Labelled, output: Path, seconds: float) -> dict[str, Any]:
+def _facts(
+    made: Made, given: LabeledRows, output: Path, seconds: float
+) -> dict[str, Any]:
     tuned = last_step(made.model)
     core = last_step(tuned.estimator_ if isinstance(tuned, TunedThresholds) else tuned)
     facts = {

@@ -30,7 +30,7 @@ from homi.cli.options import (
     Strategy,
     Tune,
 )
-from homi.cli.source import Labelled, take_rows, with_file_name
+from homi.cli.source import LabeledRows, take_rows, with_file_name
 from homi.thresholds import TunedThresholds
 
 
@@ -90,7 +90,7 @@ class Recipe:
             random_state=self.seed,
         )
 
-    def columns(self, given: Labelled, rows: Any) -> tuple[Columns, Any]:
+    def columns(self, given: LabeledRows, rows: Any) -> tuple[Columns, Any]:
         """Fit the preprocessing of feature columns; return it, and the features."""
         assert given.features is not None
         table = take_rows(given.features, rows)
@@ -107,7 +107,7 @@ class Made:
     columns: Columns | None
 
 
-def make(recipe: Recipe, given: Labelled) -> Made:
+def make(recipe: Recipe, given: LabeledRows) -> Made:
     """Fit a model to all rows of a file."""
     if given.texts is not None:
         model = recipe.estimator(is_text=True).fit(given.texts, given.Y)
@@ -124,7 +124,7 @@ def make(recipe: Recipe, given: Labelled) -> Made:
 
 
 def fit_fold(
-    recipe: Recipe, given: Labelled, train: NDArray[np.intp], test: NDArray[np.intp]
+    recipe: Recipe, given: LabeledRows, train: NDArray[np.intp], test: NDArray[np.intp]
 ) -> tuple[Any, Any]:
     """Fit to the training rows of a fold; return the model, and its test rows."""
     if given.texts is not None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from homi.budget import Budget
+from homi.cli.options import Drop, Labels, Text
 from homi.datasets.files import short, split_name
 from homi.datasets.read import parser
 from homi.datasets.select import (
@@ -159,7 +160,7 @@ def open_file(path: Path) -> File:
 
 
 @dataclass(frozen=True)
-class Labelled:
+class LabeledRows:
     """Rows of a training file: features or texts, and labels."""
 
     path: Path
@@ -170,9 +171,28 @@ class Labelled:
     dropped: list[str]
 
 
-def read_labelled(
+@dataclass(frozen=True)
+class ColumnChoice:
+    """Options that say which columns are what; an option group of `command`."""
+
+    labels: Labels = None
+    text: Text = None
+    drop: Drop = None
+
+    def files(self, file: Path) -> list[Path]:
+        """Return a training file, and the files that may name its labels."""
+        beside = file.parent / f"{split_name(file)[0]}.xml"  # what ARFF files may have
+        return [file, beside, *map(Path, self.labels or [])]
+
+    def read(self, file: Path) -> LabeledRows:
+        """Read the rows of a training file."""
+        chosen = (self.labels or [], self.text or [], self.drop or [])
+        return read_labeled(open_file(file), *chosen)
+
+
+def read_labeled(
     file: File, labels: list[str], text: list[str], drop: list[str]
-) -> Labelled:
+) -> LabeledRows:
     """Return features and labels of a training file.
 
     Columns that are neither labels nor dropped are features, unless texts are.
@@ -183,7 +203,7 @@ def read_labelled(
         names = [file.names[j] for j in sorted(dropped)]
         if text:
             _check_texts(file, chosen, text)
-            return Labelled(
+            return LabeledRows(
                 file.path, None, file.texts(text), indicators(table), table.names, names
             )
         taken = chosen | dropped
@@ -196,7 +216,7 @@ def read_labelled(
         Y = indicators(table)
         if not len(Y):
             raise ValueError("has no rows; give a file with one or more.")
-        return Labelled(file.path, file.take(rest), None, Y, table.names, names)
+        return LabeledRows(file.path, file.take(rest), None, Y, table.names, names)
 
 
 def _check_texts(file: File, labels: set[int], text: list[str]) -> None:
@@ -298,9 +318,3 @@ def _stated(file: File, names: list[str]) -> NDArray[np.int8]:
 def take_rows(table: Table, rows: Any) -> Table:
     """Return some rows of a table."""
     return table._replace(values=table.values[rows])
-
-
-def files_read(file: Path, labels: list[str]) -> list[Path]:
-    """Return a file of rows, and the files that may say which columns are labels."""
-    beside = file.parent / f"{split_name(file)[0]}.xml"  # what ARFF files may have
-    return [file, beside, *map(Path, labels)]
