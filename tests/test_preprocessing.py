@@ -134,7 +134,7 @@ def test_python_gets_the_transformer(tmp_path):
 
 
 X = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 0.0], [1.0, 1.0]])
-ENCODER = OneHotEncoder(categories=[[0.0, 1.0]], handle_unknown="ignore")
+ENCODER = OneHotEncoder(categories=[[0.0, 1.0]] * 2, handle_unknown="ignore")
 IMPUTER = SimpleImputer(keep_empty_features=True)
 
 
@@ -148,6 +148,10 @@ IMPUTER = SimpleImputer(keep_empty_features=True)
         [("a", IMPUTER, [0, 1]), ("b", IMPUTER, [1])],
         [("a", StandardScaler(), [0, 1])],
         [("a", SimpleImputer(), [0, 1])],
+        [("a", SimpleImputer(missing_values=-1, keep_empty_features=True), [0, 1])],
+        [("a", make_pipeline(ENCODER, IMPUTER), [0, 1])],
+        [("a", make_pipeline(make_pipeline(IMPUTER)), [0, 1])],
+        [("a", make_pipeline("passthrough", IMPUTER), [0, 1])],
         [("a", SimpleImputer(strategy=np.max, keep_empty_features=True), [0, 1])],
         [("a", OneHotEncoder(), [0, 1])],
         [("a", FunctionTransformer(np.exp), [0, 1])],
@@ -161,6 +165,36 @@ def test_other_transformers_are_not_saved(steps, tmp_path):
     with pytest.raises(ModelFileError, match=r"ColumnTransformer|model file"):
         save(model, tmp_path / "m.homi", transformer=transformer)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "options", [{"remainder": "passthrough"}, {"transformer_weights": {"a": 2}}]
+)
+def test_other_options_are_not_saved(options, tmp_path):
+    transformer = ColumnTransformer([("a", IMPUTER, [0, 1])], **options).fit(X)
+    with pytest.raises(ModelFileError, match="remainder or weights"):
+        save(HOMI(gamma=0.0).fit(X, X), tmp_path / "m.homi", transformer=transformer)
+
+
+def test_a_transformer_of_python_is_saved(tmp_path):
+    """One that the command would not make: several encoders, and a column dropped."""
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 3, (30, 5)).astype(float)
+    rows[rng.random(rows.shape) < 0.2] = np.nan
+    categories = [np.arange(3.0)] * 2
+    encoder = OneHotEncoder(
+        categories=categories, handle_unknown="ignore", dtype=np.float32
+    )
+    imputer = SimpleImputer(strategy="median", keep_empty_features=True)
+    transformer = ColumnTransformer(
+        [("e", encoder, [3, 0]), ("i", imputer, [4, 1]), ("d", "drop", [2])],
+        verbose_feature_names_out=False,
+    ).fit(rows)
+    path = tmp_path / "m.homi"
+    save(HOMI(gamma=0.0).fit(X, X), path, transformer=transformer)
+    found = load_file(path).transformer
+    expected = dense(transformer.transform(rows))
+    np.testing.assert_array_equal(dense(found.transform(rows)), expected)
 
 
 STEPS = ("transformer", "steps")
@@ -205,7 +239,7 @@ def test_a_strange_file_is_refused(path, value, tmp_path):
     place = header
     for step in path[:-1]:
         place = place[step]
-    assert path[-1] in place or isinstance(path[-1], int)
+    assert isinstance(place, list) or path[-1] in place or "params" in path
     place[path[-1]] = value
     put_together(tmp_path / "bad.homi", header, tensors)
     with pytest.raises(ModelFileError, match=r"bad\.homi"):

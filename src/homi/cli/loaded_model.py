@@ -104,7 +104,7 @@ def load_for_rows(path: Path, text: list[str] | None = None) -> LoadedModel:
         given = text or texts(found.preprocessing.get("text", []))
         dropped = texts(found.preprocessing.get("dropped", []))
         columns = _columns(found, inner)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise ModelFileError(
             f"{path} is refused: what it says of its columns makes no sense."
         ) from error

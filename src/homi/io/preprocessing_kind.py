@@ -22,6 +22,7 @@ from homi.arrays import dense
 from homi.io.errors import ModelFileError
 from homi.io.fitted import params_of, rebuilt
 from homi.io.tensors import Out, Source
+from homi.io.values import encode
 
 Node = dict[str, Any]
 
@@ -30,6 +31,8 @@ _WHAT = (
     "column once, by its number, and has SimpleImputer and OneHotEncoder with given "
     "categories of numbers as steps"
 )
+#: Parameters that change the result; all others must have their defaults.
+_PARAMS = ("sparse_threshold", "verbose_feature_names_out")
 #: Steps without parameters of their own.
 _WORDS = ("passthrough", "drop")
 #: The only function that a step may call.
@@ -39,24 +42,33 @@ _FUNCTIONS = {"dense": dense}
 def dump_column_transformer(model: ColumnTransformer, out: Out) -> Node:
     """Return the header of a fitted ColumnTransformer, and put its row into `out`."""
     check_is_fitted(model)
+    _check_whole(model)
     n_columns = model.n_features_in_
     steps = [
         [name, _dump_step(step), _checked_columns(columns)]
         for name, step, columns in model.transformers
     ]
     _check_once(steps, n_columns)
-    row = np.zeros(n_columns)
-    for _, step, columns in model.transformers_:
-        for part in step if isinstance(step, Pipeline) else [step]:
-            if isinstance(part, SimpleImputer):
-                row[columns] = part.statistics_
-    out.put("row", row)
+    out.put("row", _imputed_values(model))
+    kept = {name: getattr(model, name) for name in _PARAMS}
     return {
         "kind": "ColumnTransformer",
-        "params": params_of(model, ("transformers",)),
+        "params": {name: encode(value, name) for name, value in kept.items()},
         "steps": steps,
         "sparse": bool(model.sparse_output_),
     }
+
+
+def _imputed_values(model: ColumnTransformer) -> NDArray[np.float64]:
+    """Return what is imputed in each column, and 0 where nothing is."""
+    row = np.zeros(model.n_features_in_)
+    for _, step, columns in model.transformers_:
+        for part in step if isinstance(step, Pipeline) else [step]:
+            if isinstance(part, SimpleImputer):
+                if part.n_features_in_ != len(columns):
+                    raise ModelFileError(f"an imputer follows an encoder; {_WHAT}.")
+                row[columns] = part.statistics_
+    return row
 
 
 def load_column_transformer(node: Any, source: Source) -> ColumnTransformer:
@@ -71,9 +83,15 @@ def load_column_transformer(node: Any, source: Source) -> ColumnTransformer:
             raise ModelFileError("a step of the preprocessing has no name.")
         steps.append((name, _load_step(step), _checked_columns(columns)))
     model = rebuilt(ColumnTransformer, node["params"], transformers=steps)
-    if model.remainder != "drop" or model.n_jobs is not None:
-        raise ModelFileError("its ColumnTransformer has a remainder, or n_jobs.")
+    _check_whole(model)
     return model.fit(sparse.csr_array(row) if node["sparse"] else row)
+
+
+def _check_whole(model: ColumnTransformer) -> None:
+    if model.remainder != "drop" or model.transformer_weights is not None:
+        raise ModelFileError(f"a remainder or weights cannot be held: {_WHAT}.")
+    if model.n_jobs is not None:
+        raise ModelFileError("a ColumnTransformer with n_jobs cannot be held.")
 
 
 def _checked_columns(columns: Any) -> list[int]:
@@ -89,11 +107,18 @@ def _check_once(steps: list[Any], n_columns: int) -> None:
 
 
 def _dump_step(step: Any) -> Any:
-    kind = type(step).__name__
     if isinstance(step, str) and step in _WORDS:
         return step
     if type(step) is Pipeline and step.memory is None:
-        return {"kind": kind, "steps": [[n, _dump_step(s)] for n, s in step.steps]}
+        return {
+            "kind": "Pipeline",
+            "steps": [[n, _dump_part(s)] for n, s in step.steps],
+        }
+    return _dump_part(step)
+
+
+def _dump_part(step: Any) -> Node:
+    kind = type(step).__name__
     if type(step) is FunctionTransformer:
         for name, function in _FUNCTIONS.items():
             if step.func is function:
@@ -131,6 +156,7 @@ def _check_step(step: SimpleImputer | OneHotEncoder) -> None:
     """Refuse parameters with which a fit to one row would not be the saved one."""
     if isinstance(step, SimpleImputer):
         is_sound = step.keep_empty_features and not step.add_indicator
+        is_sound = is_sound and step.missing_values != step.missing_values  # NaN
     else:
         plain = (step.drop, step.min_frequency, step.max_categories)
         is_sound = (
@@ -142,8 +168,8 @@ def _check_step(step: SimpleImputer | OneHotEncoder) -> None:
     if not is_sound:
         raise ModelFileError(
             f"{type(step).__name__} has parameters that a model file does not hold: "
-            "pass keep_empty_features=True and no add_indicator, or categories of "
-            "numbers, handle_unknown='ignore' and no drop."
+            "pass keep_empty_features=True, no add_indicator and NaN as missing value, "
+            "or categories of numbers, handle_unknown='ignore' and no drop."
         )
 
 
