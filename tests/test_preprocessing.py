@@ -113,6 +113,22 @@ def test_a_model_file_keeps_it(form, nominal, missing, tmp_path):
     np.testing.assert_array_equal(one, two)
 
 
+def test_sparse_rows_stay_sparse(tmp_path):
+    """Also where every imputed value differs from 0."""
+    given = table(tmp_path, "sparse")[0].take([0, 2])
+    columns = Columns.fit(given, "onehot", "mean")
+    expected = columns.transform(given)
+    assert sparse.issparse(expected)
+    assert columns.transformer.named_transformers_["numbers"].statistics_.all()
+    file = saved(tmp_path, columns, expected)
+    found = load_for_rows(file).columns.transform(given)
+    assert sparse.issparse(found)
+    old = columns.to_dict() | {"columns": [["a", None, 0.5], ["b", None, 2.0]]}
+    restored = Columns.restore_format_1(old, is_sparse=True)
+    assert sparse.issparse(restored.transform(given))
+    np.testing.assert_array_equal(dense(restored.transform(given)), dense(expected))
+
+
 def test_without_words_and_gaps_nothing_is_transformed(tmp_path):
     given = table(tmp_path, "dense")[0].take([4])
     given.values[np.isnan(given.values)] = 1.0

@@ -143,7 +143,9 @@ class Columns:
         if transformer is None:
             return self
         with np.errstate(over="ignore"):  # the model refuses numbers of that size
-            return replace(self, transformer=transformer.fit(self._numbers(table)))
+            transformer.fit(self._numbers(table))
+        transformer.sparse_output_ = is_sparse  # even if there is no zero by chance
+        return replace(self, transformer=transformer)
 
     def _unfitted(self, *, is_sparse: bool) -> ColumnTransformer | None:
         numbers, words = self._groups()

@@ -84,7 +84,10 @@ def load_column_transformer(node: Any, source: Source) -> ColumnTransformer:
         steps.append((name, _load_step(step), _checked_columns(columns)))
     model = rebuilt(ColumnTransformer, node["params"], transformers=steps)
     _check_whole(model)
-    return model.fit(sparse.csr_array(row) if node["sparse"] else row)
+    is_sparse = bool(node["sparse"])
+    model.fit(sparse.csr_array(row) if is_sparse else row)
+    model.sparse_output_ = is_sparse  # one row may have fewer zeros than all had
+    return model
 
 
 def _check_whole(model: ColumnTransformer) -> None:
