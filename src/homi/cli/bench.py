@@ -25,6 +25,7 @@ from homi.benchmark.experiment_file import read_experiment
 from homi.benchmark.runner import missing, sort_out
 from homi.benchmark.runner import run as run_tasks
 from homi.cli.bench_progress import progress
+from homi.cli.command import command
 from homi.cli.errors import one_sentence
 from homi.datasets.load import at_hand
 
@@ -75,7 +76,7 @@ class EngineName(StrEnum):
     dask = "dask"
 
 
-@bench_app.command()
+@command(bench_app)
 def run(
     file: File,
     datasets: Datasets = None,
@@ -133,7 +134,7 @@ def _kill_as_interrupt() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-@bench_app.command()
+@command(bench_app)
 def status(
     file: File,
     datasets: Datasets = None,
@@ -171,7 +172,7 @@ def _missing(lacking: Counter[str], wanted: Counter[str]) -> str:
     return "all" if lacking == wanted else ", ".join(names)
 
 
-@bench_app.command()
+@command(bench_app)
 def report(
     file: File,
     quick: Quick = False,
@@ -200,7 +201,7 @@ def report(
     console.print(f"{target / 'index.html'} is written.")
 
 
-@bench_app.command()
+@command(bench_app)
 def merge(
     file: File,
     sources: Annotated[
@@ -231,7 +232,7 @@ def merge(
         raise typer.Exit(1)
 
 
-@bench_app.command()
+@command(bench_app)
 def verify(
     file: File,
     datasets: Datasets = None,
