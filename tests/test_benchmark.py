@@ -8,20 +8,13 @@ from scipy import sparse
 from typer.testing import CliRunner
 
 from homi.benchmark import compute, protocols, runner
-from homi.benchmark.cells import (
-    USUAL_AUC,
-    Cell,
-    Study,
-    recall,
-    seed_of,
-    store,
-    stored,
-)
+from homi.benchmark.cells import USUAL_AUC, Cell, Study, seed_of
 from homi.benchmark.comparison import gap
 from homi.benchmark.experiment_file import read_experiment
 from homi.benchmark.methods import METHODS, marked
 from homi.benchmark.printed import printed_results
 from homi.benchmark.results import means_of, read_results, summarise
+from homi.benchmark.store import recall, store, stored
 from homi.cli.app import app
 from homi.datasets.dataset import Dataset
 from homi.metrics import PAPER_METRICS

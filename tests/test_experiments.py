@@ -9,11 +9,12 @@ from typer.testing import CliRunner
 
 from homi import HOMI
 from homi.benchmark import compute, protocols, runner
-from homi.benchmark.cells import Cell, Study, recall, store, stored, stored_studies
+from homi.benchmark.cells import Cell, Study
 from homi.benchmark.exchange import difference, merge, verify
 from homi.benchmark.experiment_file import read_experiment
 from homi.benchmark.forecast import Forecast
 from homi.benchmark.methods import EVERYTHING, variant, with_settings
+from homi.benchmark.store import recall, store, stored, stored_studies
 from homi.cli.app import app
 
 TEXT = """
@@ -318,7 +319,7 @@ def test_merge_and_verify_by_command(both, file, tmp_path):
     ours = ["--results", str(here)]
     merged = call(app, ["bench", "merge", str(file), str(there), *ours])
     assert merged.exit_code == 0, merged.output
-    assert "results taken over" in merged.output
+    assert "results copied" in merged.output
     checked = call(app, ["bench", "verify", str(file), "--sample", "4", *ours])
     assert checked.exit_code == 0, checked.output
     assert "4 of 4 are as stored" in checked.output
@@ -335,7 +336,7 @@ def test_merge_and_verify_by_command(both, file, tmp_path):
     assert "ours is kept" in merged.output
     shutil.rmtree(there)
     gone = call(app, ["bench", "merge", str(file), str(there), *ours])
-    assert "is not a directory" in gone.stderr
+    assert "has no results" in gone.stderr
 
 
 @pytest.mark.parametrize(

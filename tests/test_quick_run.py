@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from homi.benchmark.cells import stored
+from homi.benchmark.store import stored
 
 ROOT = Path(__file__).parent.parent
 FILE = ROOT / "benchmarks" / "paper.toml"

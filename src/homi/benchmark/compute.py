@@ -74,7 +74,10 @@ def _measured(experiment: Experiment, cell: Cell) -> Record:
             "fit": fitted - searched,
             "predict": ended - fitted,
         },
-        "made_with": {"seed": seed, "test_rows_sha256": _digest(given.test_indices)},
+        "made_with": {
+            "seed": seed,
+            "test_rows_sha256": rows_digest(given.test_indices),
+        },
     }
 
 
@@ -149,7 +152,8 @@ def _points(method: str, search: Search, seed: int) -> list[dict[str, Any]]:
     return [grid[int(i)] for i in np.sort(rng.choice(len(grid), count, replace=False))]
 
 
-def _digest(rows: Any) -> str:
+def rows_digest(rows: Any) -> str:
+    """Return the checksum of row numbers, 64-bit little-endian."""
     return hashlib.sha256(np.asarray(rows, dtype="<i8").tobytes()).hexdigest()
 
 

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from homi.benchmark.cells import USUAL_AUC, Cell, Record, stored
+from homi.benchmark.cells import USUAL_AUC, Cell, Record
 from homi.benchmark.experiment import Experiment
 from homi.benchmark.printed import printed_results
 from homi.benchmark.records import TIMES
 from homi.benchmark.runner import sort_out
+from homi.benchmark.store import stored
 from homi.metrics import PAPER_METRICS
 
 _KEYS = ["protocol", "dataset", "method"]

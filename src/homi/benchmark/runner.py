@@ -5,22 +5,15 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable, Iterable
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 from homi.atomic_write import remove_leftovers_below
-from homi.benchmark.cells import (
-    Record,
-    Task,
-    recall,
-    store,
-    stored,
-    stored_studies,
-)
+from homi.benchmark.cells import Record, Task
 from homi.benchmark.compute import asked, compute
 from homi.benchmark.engines import Engine, local
 from homi.benchmark.experiment import Experiment
+from homi.benchmark.store import everything, recall, store
 
 Done = Callable[[Task, Record], None]
 
@@ -53,9 +46,7 @@ def sort_out(experiment: Experiment, directory: Path) -> Stored:
     those of tasks that the experiment has not are foreign.
     """
     wanted, found = set(experiment.tasks()), Stored([], [], [])
-    results: chain[tuple[Task, Record]]
-    results = chain(stored(directory), stored_studies(directory))
-    for task, record in results:
+    for task, record in everything(directory).items():
         if task not in wanted:
             found.foreign.append(task)
         elif record["asked"] != asked(experiment, task):
