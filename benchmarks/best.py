@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from homi.benchmark.at_best import best_page
 from homi.benchmark.experiment_file import read_experiment
 from homi.benchmark.results import read_results
+from homi.paper.best_page import best_page
 
 HEAD = """# HOMI at its best
 
@@ -27,7 +27,7 @@ left out of its mean.
   `TunedThresholds(HOMICV(), cv="own", strategy="auto", objective="hamming")`. The
   ranking metrics take its scores as they are: log-odds.
 - **tuned-ridge** is scikit-learn's `RidgeClassifierCV` with 15 penalties from 0.001 to
-  10,000 on standardised features; **tuned-nystroem-ridge** the same on 1,000 Nyström
+  10,000 on standardized features; **tuned-nystroem-ridge** the same on 1,000 Nyström
   features of `Nystroem()`; **random-forest** has 100 trees; **tuned-logistic** is
   one-vs-rest logistic regression, C by average precision on a quarter of the training
   rows.

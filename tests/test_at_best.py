@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from homi.benchmark.at_best import ENTRIES, OURS, STEPS, best_page
 from homi.benchmark.experiment_file import read_experiment
+from homi.paper.best_page import ENTRIES, OURS, STEPS, best_page
 
 DATASETS = ("one", "two", "three")
 

@@ -11,7 +11,6 @@ from scipy import sparse
 
 from conftest import random_rows
 from homi import HOMI, memory
-from homi.datasets.paper import printed_tables
 from homi.graph import neighbour_laplacian
 from homi.matrix_free import Given, cost, solve_rows
 from homi.matrix_free import solve as door
@@ -21,6 +20,7 @@ from homi.matrix_free.problem import RowsProblem
 from homi.matrix_free.rows import Rows
 from homi.model.route import is_for_direct
 from homi.moments import Moments, column_units
+from homi.paper.data_tables import printed_tables
 from homi.solver import Problem, objective, total
 
 

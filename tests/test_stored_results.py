@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from homi.benchmark.comparison import gap
 from homi.benchmark.exchange import wrong_folds
 from homi.benchmark.experiment_file import read_experiment
-from homi.benchmark.results import read_results, summarise
+from homi.benchmark.results import read_results
 from homi.benchmark.runner import sort_out
 from homi.benchmark.store import stored, stored_studies
+from homi.paper.comparison import gap
+from homi.paper.results import summarize_with_printed
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "results" / "paper"
@@ -22,7 +23,7 @@ MADE_AGAIN = ["emotions", "birds", "yeast", "scene", "enron", "bibtex"]
 @pytest.fixture(scope="module")
 def summary():
     experiment = read_experiment(ROOT / "benchmarks" / "paper.toml")
-    return summarise(read_results(RESULTS, experiment))
+    return summarize_with_printed(read_results(RESULTS, experiment))
 
 
 @pytest.mark.parametrize("table", sorted((ROOT / "results").glob("*.parquet")))

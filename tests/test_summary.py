@@ -14,7 +14,6 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
 from homi.datasets import Dataset
-from homi.datasets.paper import compare_with_paper, printed_tables
 from homi.datasets.summary import (
     Summary,
     _rank,
@@ -23,6 +22,7 @@ from homi.datasets.summary import (
     summarize,
     summary,
 )
+from homi.paper.data_tables import compare_with_paper, printed_tables
 
 #: By its dotted name a function may stand before the module of the same name.
 MODULE = sys.modules["homi.datasets.summary"]

@@ -7,7 +7,7 @@ from homi.solver import OnSweep, Problem, Solution, solve_stepwise
 
 
 class WithoutLabels(HOMI):
-    """HOMI that predicts by ``g(x) = xW + z``: learnt with B and t, used without."""
+    """HOMI that predicts by ``g(x) = xW + z``: learned with B and t, used without."""
 
     def fit(self, X, y):
         """Learn as HOMI does, and keep the first of the two models."""

@@ -19,7 +19,7 @@ from homi.benchmark.baselines import (
     TunedNystroemRidge,
     TunedRidge,
 )
-from homi.benchmark.best import BestHOMI
+from homi.benchmark.homicv_variants import BestHOMI
 from homi.benchmark.values import plain_value
 from homi.estimators import (
     BILAS,

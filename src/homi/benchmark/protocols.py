@@ -57,7 +57,7 @@ def rows_of(protocol: str, dataset: str) -> Rows:
 
 
 def clean(dataset: str) -> Rows:
-    """The data set as it is: all that is learnt is learnt from a training fold."""
+    """The data set as it is: all that is learned is learned from a training fold."""
     X, Y, *_ = load(dataset)
     return Rows(X, Y)
 
@@ -87,7 +87,9 @@ PROTOCOLS: dict[str, Callable[[str], Rows]] = {
 
 def whiten(X: NDArray[Any]) -> NDArray[np.float64]:
     """Principal components, each scaled to variance 1; those without variance go."""
-    centred = X - X.mean(axis=0)
-    left, values, _ = scipy.linalg.svd(centred, full_matrices=False, check_finite=False)
+    centered = X - X.mean(axis=0)
+    left, values, _ = scipy.linalg.svd(
+        centered, full_matrices=False, check_finite=False
+    )
     keep = values > 1e-10 * values[0]
     return left[:, keep] * np.sqrt(len(X))

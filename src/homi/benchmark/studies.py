@@ -1,4 +1,4 @@
-"""What is learnt from all rows of a data set: size, folds, a descent, a matrix B."""
+"""What is learned from all rows of a data set: size, folds, a descent, a matrix B."""
 
 from __future__ import annotations
 

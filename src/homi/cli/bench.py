@@ -196,8 +196,8 @@ def report(
 
     Example: homi bench report benchmarks/paper.toml --output build/report
     """
+    from homi.paper import paper_page
     from homi.report import write
-    from homi.report.paper import paper_page
 
     console = Console(soft_wrap=True)
     with one_sentence():

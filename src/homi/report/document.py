@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Container, Iterator
+from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 from homi.benchmark.tables import Table
@@ -114,6 +114,26 @@ class Page:
     def listings(self) -> list[Listing]:
         """Every table, in the order of the page."""
         return [item for item in _walk(self.sections) if isinstance(item, Listing)]
+
+    def selected(self, names: Container[str]) -> Page:
+        """Return the page with only the named tables and pictures.
+
+        Sections that are left without any are dropped.
+        """
+        sections = (_selected(section, names) for section in self.sections)
+        return replace(self, sections=tuple(s for s in sections if s is not None))
+
+
+def _selected(section: Section, names: Container[str]) -> Section | None:
+    kept: list[Item] = []
+    for item in section.items:
+        if isinstance(item, Section):
+            kept += [part for part in [_selected(item, names)] if part is not None]
+        elif isinstance(item, Prose) or item.name in names:
+            kept.append(item)
+    if all(isinstance(item, Prose) for item in kept):
+        return None
+    return replace(section, items=tuple(kept))
 
 
 class Heading(NamedTuple):
