@@ -13,6 +13,7 @@ START, END = "<!-- ranks -->\n", "<!-- end of ranks -->\n"
 
 
 def main() -> None:
+    """Update README.md."""
     path = ROOT / "README.md"
     path.write_text(updated(path.read_text(encoding="utf-8")), encoding="utf-8")
 
@@ -25,6 +26,7 @@ def updated(readme: str) -> str:
 
 
 def table() -> str:
+    """Return the table of average ranks as Markdown."""
     experiment = read_experiment(ROOT / "benchmarks" / "paper.toml")
     return ranks(read_paper_results(experiment, ROOT / "results" / "paper")).markdown()
 

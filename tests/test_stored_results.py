@@ -1,5 +1,6 @@
 """The results stored with the code: what they say, and what is said of them."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -11,7 +12,13 @@ from homi.benchmark.results import read_results
 from homi.benchmark.runner import sort_out
 from homi.benchmark.store import stored, stored_studies
 from homi.paper.comparison import gap
-from homi.paper.results import summarize_with_printed
+from homi.paper.page import DOCUMENTED_FIGURES, documented_page
+from homi.paper.results import read_paper_results, summarize_with_printed
+from homi.paper.sections.claims import claimed
+from homi.paper.sections.comparison import comparisons
+from homi.paper.sections.datasets import datasets
+from homi.paper.sections.provenance import provenance
+from homi.report import Page, markdown
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "results" / "paper"
@@ -76,6 +83,23 @@ def test_the_tables_are_small():
     tables = list((ROOT / "results").glob("*.parquet"))
     assert {table.stem for table in tables} >= {"paper", "best"}
     assert sum(table.stat().st_size for table in tables) < 3_000_000
+
+
+def test_the_page_in_the_documentation_is_theirs():
+    """Its tables; the figures are drawn from the same numbers."""
+    experiment = read_experiment(ROOT / "benchmarks" / "paper.toml")
+    paper = read_paper_results(experiment, RESULTS)
+    parts = (claimed(paper), datasets(paper), comparisons(paper), provenance(paper))
+    page = documented_page(Page("", "", parts))
+    text = (ROOT / "docs" / "report.md").read_text(encoding="utf-8")
+    sections = markdown(page).split("\n## ")[1:]
+    assert len(sections) == 4
+    for section in sections:
+        assert section.strip() in text
+    figures = re.findall(r"\]\((figures/[^)]+)\)", text)
+    assert sorted(figures) == [f"figures/{n}.svg" for n in sorted(DOCUMENTED_FIGURES)]
+    for figure in figures:
+        assert (ROOT / "docs" / figure).is_file()
 
 
 def test_the_table_in_the_readme_is_theirs(monkeypatch):

@@ -34,6 +34,7 @@ class Cell:
         return seed_of(*(str(getattr(self, part)) for part in parts))
 
     def __str__(self) -> str:
+        """Return the name for messages."""
         return f"{self.protocol}  {self.dataset}  {self.method}  fold {self.fold}"
 
 
@@ -53,6 +54,7 @@ class Study:
         return directory / self.protocol / self.dataset / f"{self.kind}.json"
 
     def __str__(self) -> str:
+        """Return the name for messages."""
         return f"{self.protocol}  {self.dataset}  {self.kind}"
 
 

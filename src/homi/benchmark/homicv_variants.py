@@ -1,4 +1,4 @@
-"""HOMI at its best: all parts, or some of them, for comparisons and ablations."""
+"""HOMICV with all or some of its parts, for comparisons and ablations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from homi.thresholds import TunedThresholds
 
 
 class BestHOMI(MultiLabelClassifier):
-    """``HOMICV``, and thresholds for Hamming loss by the scores that it held out.
+    """``HOMICV`` with thresholds for Hamming loss chosen on its held-out scores.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class BestHOMI(MultiLabelClassifier):
         self.random_state = random_state
 
     def fit(self, X, y):
-        """Choose by rows held out of these, and learn from all of them."""
+        """Choose by cross-validation, and fit on all rows."""
         X, target = self._check_fit_input(X, y)
         whole = self.kernels and self.graph and self.corrections
         weights = whole if self.weights is None else self.weights
@@ -76,5 +76,5 @@ class BestHOMI(MultiLabelClassifier):
         return np.asarray(self.model_.decision_function(X)).reshape(X.shape[0], -1)
 
     def ranking_scores(self, X):
-        """Scores without thresholds."""
+        """Return scores without thresholds."""
         return self.model_.ranking_scores(X)

@@ -1,4 +1,4 @@
-"""How a run of an experiment is shown while it goes on."""
+"""Progress of a run on the terminal."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Hooks = tuple[Done, Callable[[Failure], None]]
 def progress(
     console: Console, todo: list[Task], directory: Path, workers: int
 ) -> Iterator[Hooks]:
-    """A bar with the time left on a terminal, a line per task elsewhere."""
+    """Show a progress bar on a terminal, and a line per task elsewhere."""
     forecast = Forecast(todo, workers)
     for task, record in everything(directory).items():
         forecast.learn(task, record)

@@ -1,4 +1,4 @@
-"""The label explorer as one HTML file that asks nothing of any network."""
+"""The label explorer as one HTML file that needs no network."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ _LABELS = """\
 
 
 def html(facts: Facts, title: str) -> str:
-    """The page as the text of one self-contained file."""
+    """Return the page as the text of one self-contained file."""
     parts = _parts(facts)
     body = _BODY.substitute(
         title=escape(title),

@@ -1,4 +1,4 @@
-"""HOMI at its best against everything else: sixteen entries, and what each part adds.
+"""HOMICV against all other methods: sixteen entries, and what each part adds.
 
 The ten methods and HOMI as in the paper come from one experiment, HOMICV and the tuned
 rivals from another; both have the same folds.
@@ -21,14 +21,14 @@ from homi.paper.results import summarize_with_printed
 
 OURS = "HOMICV"
 
-#: What a user would pick instead.
+#: Standard classifiers with tuned hyperparameters.
 RIVALS = ("tuned-ridge", "tuned-nystroem-ridge", "random-forest", "tuned-logistic")
 
 ENTRIES = (*METHODS, *RIVALS, OURS)
 
 
 def _parts(**there: bool) -> str:
-    """The name of HOMICV with some parts only."""
+    """Return the name of HOMICV with some parts only."""
     parts = ("kernels", "graph", "corrections", "thresholds")
     left_out = {part: False for part in parts if not there.get(part, False)}
     extra = {part: True for part in there if part not in parts}
@@ -99,7 +99,7 @@ def _mean(row: pd.Series, method: str, metric: str) -> Entry:
 
 
 def _not_first(summary: pd.DataFrame, datasets: Sequence[str], folds: int) -> str:
-    """A line for every data set and metric on which another entry is better."""
+    """Return a line for every data set and metric on which another entry is better."""
     lines = []
     for metric in PAPER_METRICS:
         means = complete(means_of(summary, "clean", metric, ENTRIES, folds), datasets)

@@ -1,4 +1,4 @@
-"""Russell's circumplex of affect, beside what B says of the same pairs of labels."""
+"""Russell's circumplex of affect beside the signs in B."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def cosine_signs(
 def circumplex(
     names: Sequence[str], angles: Sequence[float], B: NDArray[np.float64], title: str
 ) -> Figure:
-    """Labels on the circle of affect, and whether B has the signs it foretells.
+    """Draw the labels on the circle of affect, and whether B has the expected signs.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def _spread(places: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _draw_grid(axes: Axes, names: Sequence[str], pairs: pd.DataFrame) -> None:
-    """The lower triangle of all pairs: row label_b, column label_a."""
+    """Draw the lower triangle of all pairs: row label_b, column label_a."""
     cells = combinations(range(len(names)), 2)
     for (column, row), pair in zip(cells, pairs.itertuples(), strict=True):
         color = _COLORS[pair.agree]

@@ -31,7 +31,7 @@ def comparison(
     methods: Sequence[str] = tuple(METHODS),
     folds: int = 5,
 ) -> Table:
-    """One metric by one protocol: mean ± std, HOMI's marks, and average ranks.
+    """Return a metric under a protocol: mean ± std, HOMI's marks, average ranks.
 
     Ranks are over the data sets that have all folds of every method.
     """
@@ -65,7 +65,7 @@ def _value(summary: pd.DataFrame, means: pd.DataFrame, key: Key, folds: int) -> 
 
 
 def shown(found: pd.Series, folds: int) -> str:
-    """A mean with its deviation, and how many folds there are if not all."""
+    """Format a mean and its standard deviation; add the number of folds if not all."""
     count = int(found["folds"])
     text = f"{found['mean']:.3f}"
     if count > 1:
@@ -74,7 +74,7 @@ def shown(found: pd.Series, folds: int) -> str:
 
 
 def mark(row: pd.Series, method: str, metric: str) -> str:
-    """● where HOMI is at least as good as the method, ○ where it is worse."""
+    """Return ● where HOMI is at least as good as the method, ○ where it is worse."""
     if method == "HOMI" or np.isnan(row["HOMI"]):
         return ""
     sign = 1.0 if METRICS[metric].greater_is_better else -1.0
@@ -82,14 +82,14 @@ def mark(row: pd.Series, method: str, metric: str) -> str:
 
 
 def rank(ranks: pd.Series, method: str) -> Entry:
-    """An average rank, bold if it is the best."""
+    """Return an average rank, marked if it is the best."""
     if ranks.isna().all():
         return Entry("–")
     return Entry(f"{ranks[method]:.2f}", bool(ranks[method] == ranks.min()))
 
 
 def gap(ours: pd.Series, printed: pd.Series) -> float:
-    """Ours less printed, in units of the larger of the two standard deviations."""
+    """Return measured − printed, in units of the larger standard deviation."""
     deviation = max(ours["std"] if ours["folds"] > 1 else 0.0, printed["std"], _DIGIT)
     return float((ours["mean"] - printed["mean"]) / deviation)
 
@@ -97,7 +97,7 @@ def gap(ours: pd.Series, printed: pd.Series) -> float:
 def side_by_side(
     summary: pd.DataFrame, metric: str, datasets: Sequence[str], folds: int = 5
 ) -> Table:
-    """Each cell printed, as published and clean, with differences in deviations."""
+    """Return each value printed, as published and clean, with standardized gaps."""
     rows = [
         (
             Entry(marked(method)),

@@ -22,7 +22,7 @@ _FIGURES = {
 
 
 def compare_with_paper(summaries: Iterable[Summary]) -> str:
-    """The paper's Tables 1 and 2 as Markdown: each figure measured beside printed.
+    """Return the paper's Tables 1 and 2 as Markdown, measured beside printed.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ LEGEND = "Each cell: measured / printed in the paper. A number in brackets is a 
 
 
 class PaperTable(NamedTuple):
-    """A table of the paper beside what was measured: all its cells as text."""
+    """A table of the paper beside measured values, all cells as text."""
 
     title: str
     columns: list[str]
@@ -64,7 +64,7 @@ class PaperTable(NamedTuple):
 def paper_tables(
     measured: Mapping[str, Summary],
 ) -> tuple[list[PaperTable], list[str]]:
-    """Tables 1 and 2, and the notes that their cells refer to by number.
+    """Return Tables 1 and 2, and the notes that their cells refer to by number.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def _markdown(table: PaperTable) -> str:
 
 @cache
 def printed_tables() -> list[dict[str, Any]]:
-    """What the paper prints for each data set, and the notes on it."""
+    """Return what the paper prints for each data set, and the notes on it."""
     text = (resources.files("homi.paper") / "data_tables.toml").read_text("utf-8")
     entries: list[dict[str, Any]] = tomllib.loads(text)["data_set"]
     return entries
@@ -110,7 +110,7 @@ def _not_in_the_paper(measured: Mapping[str, Summary]) -> list[dict[str, Any]]:
 def _row(
     table: str, entry: dict[str, Any], item: Summary | None, notes: list[str]
 ) -> list[str]:
-    """A row; what has to be said of a cell is added to the notes."""
+    """Return a row of cells, and add to the notes."""
     cells, agree = [], True
     for figure in _FIGURES[table]:
         printed = entry.get(table, {}).get(figure)
@@ -131,7 +131,7 @@ def _row(
 
 
 def _measured(item: Summary, figure: str, printed: str | None) -> str:
-    """A figure with as many decimals as the paper prints."""
+    """Format a measured value with as many decimals as the paper prints."""
     n, m, l_, decimals = item.n_samples, item.n_features, item.n_labels, 3
     if printed is not None:
         decimals = len(printed.partition(".")[2])
@@ -152,7 +152,7 @@ def _measured(item: Summary, figure: str, printed: str | None) -> str:
 def _note(
     entry: dict[str, Any], figure: str, found: str | None, printed: str | None
 ) -> str | None:
-    """What has to be said of a figure; the same text for all figures of one note."""
+    """Return the note on a value; values that share a note get the same text."""
     if printed is None:
         return None
     for note in entry.get("note", []):

@@ -42,7 +42,7 @@ def printed_results() -> dict[tuple[str, str, str], Printed]:
 
 @cache
 def printed_marks() -> dict[tuple[str, str, str], str]:
-    """The ● and ○ of Tables 3 to 6, by metric, method and data set."""
+    """Return the ● and ○ of Tables 3 to 6, by metric, method and data set."""
     marks = {"better_or_equal": "●", "worse": "○"}
     return {
         (row["metric"], row["method"], row["dataset"]): marks[row["homi_is"]]

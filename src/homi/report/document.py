@@ -1,4 +1,4 @@
-"""What a report says, as plain data; how it looks is the business of the renderers."""
+"""The content of a report as plain data, independent of its rendering."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import NamedTuple, TypeAlias
 
 from homi.benchmark.tables import Table
 
-#: What may name a file, and be a part of an address, on every system.
+#: Names that are safe in files and links on every system.
 STEM = re.compile(r"[a-z0-9_-]+")
 
-#: Addresses on the page that belong to no section.
+#: Anchors on the page that belong to no section.
 CONTENTS, CONTENT = "contents", "content"
 
 
@@ -102,6 +102,7 @@ class Page:
     sections: tuple[Section, ...]
 
     def __post_init__(self) -> None:
+        """Check the names of pictures and tables."""
         _check_names("picture", [picture.name for picture in self.pictures])
         _check_names("table", [listing.name for listing in self.listings])
 
@@ -145,7 +146,7 @@ class Heading(NamedTuple):
 
 
 def outline(page: Page) -> list[Heading]:
-    """The headings in the order of the page, each with an address of its own.
+    """Return the headings in the order of the page, each with a unique anchor.
 
     Addresses are made as GitHub makes them, so that one link serves both the HTML
     page and the Markdown file.

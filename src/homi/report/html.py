@@ -1,4 +1,4 @@
-"""A report as one HTML file that asks nothing of any network.
+"""A report as one HTML file that needs no network.
 
 Styles, script and drawings stand inside it. The script only adds sorting and
 filtering: without it, everything is there to be read.
@@ -59,7 +59,7 @@ $body
 
 
 def html(page: Page) -> str:
-    """The page as the text of one self-contained file.
+    """Return the page as the text of one self-contained file.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def _entry_of_contents(heading: Heading) -> str:
 
 
 def _section(section: Section, places: Iterator[Heading]) -> str:
-    """A section, and those inside it; ``places`` are its heading and all later ones."""
+    """Render a section and those inside it; ``places`` yields their headings."""
     heading = next(places)
     tag = f"h{min(heading.level, 6)}"
     return "\n".join(
@@ -138,7 +138,7 @@ def _picture(picture: Picture) -> str:
 
 
 def _listing(listing: Listing) -> str:
-    """A table in a box of its own to scroll in, which the keyboard can reach."""
+    """Render a table in a box that scrolls and that the keyboard can reach."""
     caption = f"{listing.anchor}-caption"
     note = f'<p class="note">{inline(listing.note)}</p>\n' if listing.note else ""
     return (

@@ -1,4 +1,4 @@
-"""What a part of HOMI is worth: the whole beside what is left without it."""
+"""Ablation: HOMI beside HOMI without one part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How fast the solver gets there: the objective after each sweep."""
+"""Convergence: the objective after each sweep."""
 
 from __future__ import annotations
 

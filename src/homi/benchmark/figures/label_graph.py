@@ -1,4 +1,4 @@
-"""Labels on a circle, joined by lines that tell how they move each other."""
+"""Label graph: labels on a circle, joined by lines that show B."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _strongest_pairs(means: NDArray[np.float64]) -> list[tuple[int, int]]:
 
 
 def _graph(B: NDArray[np.float64], names: Sequence[str]) -> tuple[nx.Graph, str]:
-    """The graph that is drawn, and what the title says of all that is not."""
+    """Return the graph to draw, and a note for the title on what is left out."""
     means = pair_means(np.asarray(B, dtype=float))
     pairs = _strongest_pairs(means)
     graph = nx.Graph()

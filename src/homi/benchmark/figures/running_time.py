@@ -34,7 +34,7 @@ _MARKERS = ("o", "s", "^", "D", "v")
 
 
 def running_time(seconds: pd.DataFrame, title: str) -> Figure:
-    """Marks side by side for each data set, on a logarithmic axis of seconds.
+    """Draw a mark per method and data set on a logarithmic axis of seconds.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How the metrics move with one parameter while the others rest."""
+"""Sensitivity: metrics over one parameter, the others fixed."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def sensitivity(
 def _values(
     summary: pd.DataFrame, protocol: str, dataset: str, curve: Curve
 ) -> pd.DataFrame:
-    """A row per value of the parameter, in order, and a column per metric."""
+    """Return a row per value of the parameter, in order, and a column per metric."""
     ordered = sorted(curve)
     columns = {
         metric: summary["mean"]
@@ -89,7 +89,7 @@ def _draw_panel(axes: Axes, name: str, values: pd.DataFrame) -> None:
 
 
 def _scale(axes: Axes, values: np.ndarray) -> None:
-    """A logarithmic axis for a wide range; 0 is as far from its neighbor as others."""
+    """Set a logarithmic axis for a wide range, with 0 one step below the smallest."""
     positive = np.unique(values[values > 0])
     if len(positive) < 2 or positive[-1] <= _WIDE * positive[0]:
         return

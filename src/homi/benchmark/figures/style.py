@@ -1,4 +1,4 @@
-"""What the figures share: colors, markers, and how a missing result looks."""
+"""Shared style of the figures: colors, markers, missing results."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def pair_means(B: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def settled(figure: Figure) -> Figure:
-    """Arrange the figure once and for all.
+    """Fix the layout of the figure.
 
     A layout that is worked out at every drawing depends on what was drawn before.
     """

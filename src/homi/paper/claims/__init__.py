@@ -1,4 +1,4 @@
-"""What the paper claims in words, and what the stored results say to it."""
+"""Claims of the paper, and whether the stored results confirm them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from homi.paper.claims.ablations import ablations, cases_won
 from homi.paper.claims.claim import ENOUGH, Claim, Evidence, Finding
 from homi.paper.claims.comparisons import comparisons
 from homi.paper.claims.matrix import matrix
-from homi.paper.claims.running import ARRIVED, running, sweeps_needed
+from homi.paper.claims.running import CONVERGED, running, sweeps_needed
 
 __all__ = [
-    "ARRIVED",
+    "CONVERGED",
     "ENOUGH",
     "Claim",
     "Evidence",
@@ -23,6 +23,6 @@ __all__ = [
 
 
 def claims(evidence: Evidence) -> Iterator[Claim]:
-    """Every claim of the paper that these results can speak to."""
+    """Yield every claim of the paper that these results can check."""
     for part in (comparisons, ablations, matrix, running):
         yield from part(evidence)

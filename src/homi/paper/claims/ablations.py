@@ -1,4 +1,4 @@
-"""HOMI against HOMI without a part."""
+"""Claims on HOMI against HOMI without one part."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ STANDS_IN = {"mediamill": "mediamill-2500"}
 
 
 def ablations(evidence: Evidence) -> Iterator[Claim]:
+    """Yield the claims on parts of HOMI."""
     for reduced, words, claimed in _PARTS:
         text = f"HOMI is better {words} in {claimed:g} % of cases"
         yield claim(evidence, text, _share, reduced, claimed)
@@ -44,7 +45,7 @@ def _share(
 def cases_won(
     summary: pd.DataFrame, protocol: str, reduced: str, datasets: Sequence[str]
 ) -> tuple[int, int]:
-    """On how many data sets × metrics HOMI is better than its reduced version."""
+    """Count the pairs of data set and metric on which HOMI beats a reduced version."""
     won = total = 0
     for metric in PAPER_METRICS:
         sign = 1.0 if METRICS[metric].greater_is_better else -1.0

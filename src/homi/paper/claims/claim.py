@@ -1,4 +1,4 @@
-"""A claim, the evidence, and how a verdict follows from both."""
+"""A claim, its evidence and its verdict."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ENOUGH = 0.9
 
 @dataclass(frozen=True)
 class Evidence:
-    """All that a claim may be held against."""
+    """Results that claims are checked against."""
 
     summary: pd.DataFrame
     seconds: pd.DataFrame
@@ -32,14 +32,14 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the paper and what each protocol found; None: nothing to say."""
+    """A sentence of the paper and the finding of each protocol; None for no result."""
 
     text: str
     findings: dict[str, Finding | None]
 
     @property
     def verdict(self) -> str:
-        """Confirmed by every protocol that could look, by some, or by none."""
+        """Whether all protocols that have results confirm the claim, or some, or none."""
         holds = {name: found.holds for name, found in self.findings.items() if found}
         if not holds:
             return "not run"
@@ -56,7 +56,7 @@ def claim(
     find: Callable[..., Finding | None],
     *arguments: Any,
 ) -> Claim:
-    """A claim with what ``find(evidence, protocol, ...)`` says by each protocol."""
+    """Return a claim with ``find(evidence, protocol, ...)`` for each protocol."""
     return Claim(
         text,
         {name: find(evidence, name, *arguments) for name in evidence.protocols},
@@ -64,7 +64,7 @@ def claim(
 
 
 def percent(won: int, total: int, claimed: float) -> Finding | None:
-    """A share of cases against a claimed one."""
+    """Compare a share of cases with the claimed one; None if there are no cases."""
     if not total:
         return None
     share = 100 * won / total

@@ -1,4 +1,4 @@
-"""On how many methods and data sets HOMI is at least as good."""
+"""Claims on the share of cases in which HOMI is at least as good."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ _AT_LEAST_AS_GOOD = {
 
 
 def comparisons(evidence: Evidence) -> Iterator[Claim]:
+    """Yield the claims on comparisons with other methods."""
     for metric, claimed in _AT_LEAST_AS_GOOD.items():
         text = (
             f"{METRICS[metric].title}: HOMI is superior or at least comparable in "

@@ -1,4 +1,4 @@
-"""What B says of the data set emotions. Labels are spelled as the data spell them."""
+"""Claims on the matrix B of emotions; labels are spelled as in the data."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ _SIGNS = [
 
 
 def matrix(evidence: Evidence) -> Iterator[Claim]:
+    """Yield the claims on the matrix B."""
     for one, other, sign in _SIGNS:
         word = "positively" if sign > 0 else "negatively"
         text = f"emotions: {one} and {other} are {word} related in B"

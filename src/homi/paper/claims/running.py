@@ -1,4 +1,4 @@
-"""How many sweeps, how many seconds."""
+"""Claims on convergence and running time."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ import pandas as pd
 
 from homi.paper.claims.claim import ENOUGH, Claim, Evidence, Finding, claim
 
-#: The part of the objective's last value that counts as arrived.
-ARRIVED = 1e-3
+#: An objective has converged within this part of its last value.
+CONVERGED = 1e-3
 
 
 def running(evidence: Evidence) -> Iterator[Claim]:
+    """Yield the claims on convergence and running time."""
     text = "the objective converges in about 50 iterations on nearly all data sets"
-    yield claim(evidence, text, _arrived)
+    yield claim(evidence, text, _converged)
     if not evidence.seconds.empty:
         yield from _times(evidence.seconds)
 
 
-def _arrived(evidence: Evidence, protocol: str) -> Finding | None:
+def _converged(evidence: Evidence, protocol: str) -> Finding | None:
     counts = {
         dataset: sweeps_needed(found["paper"])
         for (of, dataset, kind), found in evidence.studies.items()
@@ -30,7 +31,7 @@ def _arrived(evidence: Evidence, protocol: str) -> Finding | None:
         return None
     early = sum(count <= 50 for count in counts.values())
     text = (
-        f"within {ARRIVED:.1%} of the value at sweep 100 by sweep 50 on {early} of "
+        f"within {CONVERGED:.1%} of the value at sweep 100 by sweep 50 on {early} of "
         f"{len(counts)} data sets; the slowest, {max(counts, key=counts.__getitem__)}, "
         f"at sweep {max(counts.values())}"
     )
@@ -38,7 +39,7 @@ def _arrived(evidence: Evidence, protocol: str) -> Finding | None:
 
 
 def sweeps_needed(objective: Sequence[float]) -> int:
-    """The first sweep after which the objective is within 0.1 % of its last value.
+    """Return the first sweep with an objective within 0.1 % of its last value.
 
     Examples
     --------
@@ -46,7 +47,7 @@ def sweeps_needed(objective: Sequence[float]) -> int:
     3
     """
     values = np.asarray(objective)
-    return int(np.argmax(values <= (1 + ARRIVED) * values[-1])) + 1
+    return int(np.argmax(values <= (1 + CONVERGED) * values[-1])) + 1
 
 
 def _times(seconds: pd.DataFrame) -> Iterator[Claim]:

@@ -1,4 +1,4 @@
-"""Figures 2 to 4: HOMI with a part taken out."""
+"""Figures 2 to 4: HOMI with one part removed."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ _REDUCED = {
 
 
 def ablations(paper: PaperResults) -> Section | None:
+    """Return Figures 2 to 4, if the experiment has ablations."""
     if not any(name in paper.experiment.methods for name in _REDUCED):
         return None
     parts = [

@@ -1,4 +1,4 @@
-"""What we could not confirm: every claim of the paper with a verdict."""
+"""Every claim of the paper with a verdict."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ _SOURCES = {
 
 
 def claimed(paper: PaperResults) -> Section:
+    """Return the table of claims."""
     evidence = Evidence(
         paper.summary,
         paper.seconds,

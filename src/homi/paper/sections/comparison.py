@@ -19,6 +19,7 @@ _MARKS = (
 
 
 def comparisons(paper: PaperResults) -> Section:
+    """Return Tables 3 to 6 and the average ranks."""
     metrics = [
         _metric(paper, number, metric)
         for number, metric in enumerate(PAPER_METRICS, start=3)
@@ -48,7 +49,7 @@ def _baselines(paper: PaperResults) -> list[str]:
 
 
 def ranks(paper: PaperResults) -> Table:
-    """Average ranks by the clean protocol: a row per method, a column per metric."""
+    """Return average ranks under the clean protocol: a row per method."""
     methods = [*METHODS, *_baselines(paper)]
     columns = {}
     for metric in PAPER_METRICS:

@@ -29,6 +29,7 @@ _WEAK = 0.1
 
 
 def correlations(paper: PaperResults) -> Section | None:
+    """Return Figure 1, if B was studied."""
     parts = [
         _part(dataset, protocol, found)
         for (protocol, dataset, kind), found in paper.studies.items()

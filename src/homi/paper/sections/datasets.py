@@ -10,6 +10,7 @@ from homi.report.document import Listing, Prose, Section
 
 
 def datasets(paper: PaperResults) -> Section:
+    """Return Tables 1 and 2."""
     measured = {
         name: Summary(**found)
         for (_, name, kind), found in paper.studies.items()

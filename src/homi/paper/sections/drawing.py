@@ -12,11 +12,11 @@ from homi.report.document import Picture
 
 
 def picture(name: str, caption: str, figure: Figure, alt: str) -> Picture:
-    """A figure for the screen and for paper."""
+    """Return a figure as SVG and PDF."""
     return Picture(name, caption, svg(figure, name), pdf(figure), alt)
 
 
 def table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """A table of plain text."""
+    """Return a table of plain text."""
     entries = tuple(tuple(Entry(cell) for cell in row) for row in rows)
     return Table(caption, tuple(columns), entries)

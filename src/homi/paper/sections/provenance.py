@@ -12,6 +12,7 @@ _OWN = ("seed", "test_rows_sha256", "data_sha256")
 
 
 def provenance(paper: PaperResults) -> Section:
+    """Return the table of versions, commits and machines."""
     wanted = sum(1 for _ in paper.experiment.tasks())
     there = len(paper.made_with)
     lead = Prose(

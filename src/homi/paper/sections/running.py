@@ -10,19 +10,20 @@ from homi.benchmark.figures import convergence as draw_convergence
 from homi.benchmark.figures import running_time
 from homi.benchmark.methods import BASELINES, METHODS, marked
 from homi.benchmark.tables import NOT_RUN, Table
-from homi.paper.claims import ARRIVED, sweeps_needed
+from homi.paper.claims import CONVERGED, sweeps_needed
 from homi.paper.results import PaperResults
 from homi.paper.sections.drawing import picture, table
 from homi.report.document import Item, Listing, Prose, Section
 
 
 def convergence(paper: PaperResults) -> Section | None:
+    """Return Figure 6, if convergence was studied."""
     if not paper.experiment.studies.get("convergence"):
         return None
     items = tuple(i for p in paper.experiment.protocols for i in _protocol(paper, p))
     lead = Prose(
         "The objective F after each sweep of the paper's four updates, from zeros, on "
-        f"all rows. A data set has arrived when F is within {ARRIVED:.1%} of its value "
+        f"all rows. F has converged when it is within {CONVERGED:.1%} of its value "
         "after 100 sweeps. **joint** are the two-block sweeps that HOMI takes by "
         "default."
     )
@@ -37,25 +38,26 @@ def _protocol(paper: PaperResults, protocol: str) -> Iterator[Item]:
     curves = {name: item.get("paper", []) for name, item in found.items()}
     figure = draw_convergence(curves, f"Objective by sweep, {protocol}")
     rows = [
-        [name, *(_arrival(item.get(sweep, [])) for sweep in ("paper", "joint"))]
+        [name, *(_sweeps_text(item.get(sweep, [])) for sweep in ("paper", "joint"))]
         for name, item in found.items()
     ]
-    columns = ["data set", "sweep of arrival, paper's", "sweep of arrival, joint"]
+    columns = ["data set", "sweeps, paper's", "sweeps, joint"]
     yield picture(
         f"figure-6-{protocol}",
         f"The objective of HOMI sweep by sweep, {protocol}.",
         figure,
-        "Curves that fall; when each arrives is in the table below.",
+        "Curves that fall; the sweeps that each needs are in the table below.",
     )
-    caption = f"Sweeps until the objective arrives, {protocol}"
+    caption = f"Sweeps until the objective converges, {protocol}"
     yield Listing(f"figure-6-{protocol}-sweeps", table(caption, columns, rows))
 
 
-def _arrival(objective: list[float]) -> str:
+def _sweeps_text(objective: list[float]) -> str:
     return str(sweeps_needed(objective)) if objective else NOT_RUN
 
 
 def running_times(paper: PaperResults) -> Section | None:
+    """Return Figure 7."""
     title = "Figure 7: running time"
     if not paper.experiment.times:
         words = "Not shown: a quick run is too short to say anything of running times."

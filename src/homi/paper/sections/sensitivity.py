@@ -15,6 +15,7 @@ _Curves = dict[str, list[tuple[float, str]]]
 
 
 def sensitivity(paper: PaperResults) -> Section | None:
+    """Return Figure 5, if parameters were varied."""
     asked = paper.experiment.sensitivity
     curves: _Curves = {
         SYMBOLS.get(key, key): [(v, with_settings("HOMI", **{key: v})) for v in values]

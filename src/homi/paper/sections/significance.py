@@ -36,6 +36,7 @@ _HOLM = (
 
 
 def significance(paper: PaperResults) -> Section:
+    """Return Tables 7 and 8 and the diagrams of critical differences."""
     protocols = ["printed", *paper.experiment.protocols]
     tests = [
         Listing(f"table-8-{protocol}", found)
@@ -53,7 +54,7 @@ def significance(paper: PaperResults) -> Section:
 
 
 def _means(paper: PaperResults, protocol: str, metric: str) -> pd.DataFrame:
-    """Complete means of the eleven, or an empty frame where a test makes no sense."""
+    """Return the means of the eleven methods; empty with fewer than 3 data sets."""
     printed = [entry["name"] for entry in printed_tables()]
     folds = 5 if protocol == "printed" else paper.folds
     names = printed if protocol == "printed" else list(paper.datasets)
