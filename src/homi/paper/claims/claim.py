@@ -39,7 +39,7 @@ class Claim:
 
     @property
     def verdict(self) -> str:
-        """Whether all protocols that have results confirm the claim, or some, or none."""
+        """Whether all protocols with results confirm the claim, or some, or none."""
         holds = {name: found.holds for name, found in self.findings.items() if found}
         if not holds:
             return "not run"
