@@ -91,11 +91,9 @@ def difference(one: Record, other: Record) -> float:
 
     Results are unlike if they have different values, or were tested on different rows.
     """
-    rows = (
-        record.get("made_with", {}).get("test_rows_sha256") for record in (one, other)
-    )
-    found = max(_gap(one.get(key), other.get(key)) for key in ("metrics", "found"))
-    return max(found, _gap(*rows))
+    made = (record.get("made_with", {}) for record in (one, other))
+    rows = _gap(*(part.get("test_rows_sha256") for part in made))
+    return max(rows, *(_gap(one.get(key), other.get(key)) for key in _COMPARED))
 
 
 def wrong_folds(directory: Path) -> list[Cell]:
