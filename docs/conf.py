@@ -25,13 +25,11 @@ extensions = [
     # Of our own, in _ext.
     "command_help",
     "formulas",
-    "pages",
 ]
 
 templates_path = ["_templates"]
 exclude_patterns = [
     "_templates",
-    "search.md",  # read as grid_search.md: see _ext/pages.py
     "gallery/sg_execution_times.rst",
 ]
 

@@ -442,3 +442,13 @@ def test_constants_without_a_penalty_have_the_solution_of_least_norm(
     np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-8)
     np.testing.assert_allclose(model.feature_weights_, 0.0, atol=1e-12)
     assert capfd.readouterr() == ("", "")  # LAPACK has nothing to complain of
+
+
+@pytest.mark.parametrize("options", [{"gamma": 1e308}, {"beta": 1e308, "lam": 1e-300}])
+def test_a_solution_that_is_not_finite_is_refused(options):
+    X, Y = random_rows(0, n=30)
+    with (
+        np.errstate(all="ignore"),
+        pytest.raises(ValueError, match="solution is not finite with lam="),
+    ):
+        HOMI(**options).fit(X, Y)

@@ -1,14 +1,14 @@
-"""The graph that HOMI's parameters ask for, of rows that are all at hand."""
+"""Graphs of rows in memory: exact, approximate, or by anchors."""
 
 from __future__ import annotations
 
 import logging
-import warnings
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from homi.base.warn import warn
 from homi.graph import (
     AnchorPlan,
     TiedMoments,
@@ -22,7 +22,7 @@ from homi.graph.approximate import ApproximateSearch
 from homi.graph.choose import choose_graph
 from homi.graph.reservoir import sample_rows
 from homi.linalg import Array
-from homi.model.features import View, tied, units_of
+from homi.model.features import FeatureSpace, units_of, with_exact_graph
 from homi.moments import Moments
 
 GRAPHS = ("auto", "exact", "approximate", "anchors")
@@ -31,23 +31,23 @@ log = logging.getLogger("homi")
 
 
 class Sums(NamedTuple):
-    """A plan, and what all rows so far have added by it."""
+    """Sufficient statistics of all rows so far, and the plan of their anchors."""
 
     plan: AnchorPlan
     total: TiedMoments
 
     @property
     def n(self) -> int:
-        """Rows so far, or their weight."""
+        """Number of rows so far, or their weight."""
         return int(self.total.moments.n)
 
     def units(self, standardize: bool) -> tuple[Moments, Array, Array]:
-        """Moments with their graph in the solver's units, and these units."""
+        """Return scaled moments with their graph, and the mean and scale."""
         return in_units(self.total.with_graph(self.plan), standardize)
 
 
 def in_units(moments: Moments, standardize: bool) -> tuple[Moments, Array, Array]:
-    """Moments in the solver's units, and these units: their mean and scale."""
+    """Return scaled moments, and the mean and scale."""
     m = len(moments.x_mean)
     if not standardize:
         return moments, np.zeros(m), np.ones(m)
@@ -55,7 +55,7 @@ def in_units(moments: Moments, standardize: bool) -> tuple[Moments, Array, Array
 
 
 def resolve(graph: str, X: Any) -> str:
-    """The name of the graph; of "auto", what it chooses, which is logged."""
+    """Return the name of the graph; for "auto" the choice, which is logged."""
     if graph != "auto":
         return graph
     chosen, why = choose_graph(X)
@@ -66,59 +66,61 @@ def resolve(graph: str, X: Any) -> str:
 def plan_of(
     X: Any, n_neighbors: int, n_anchors: int, *, standardize: bool, seed: int
 ) -> AnchorPlan:
-    """The plan that a stream of these rows would make."""
+    """Return the plan of anchors that a stream of these rows would make."""
     rows = sample_rows(X, seed)
     return plan_anchors(
         rows, n_neighbors, n_anchors, standardize=standardize, seed=seed
     )
 
 
-def anchored(
+def with_anchor_graph(
     X: Any, Y: Any, plan: AnchorPlan, standardize: bool, weights: Array | None
-) -> tuple[View, Sums]:
-    """The rows themselves, tied to anchors."""
+) -> tuple[FeatureSpace, Sums]:
+    """Return linear features with the anchor graph, and their sums."""
     sums = Sums(plan, tied_moments(X, Y, plan, weights=weights))
-    return View(X, *sums.units(standardize), weights=weights), sums
+    return FeatureSpace(X, *sums.units(standardize), weights=weights), sums
 
 
-def anchored_features(view: View, X: Any, plan: AnchorPlan) -> View:
-    """Other features of the rows X, with the rows tied to anchors."""
-    center = view.moments.x_mean
-    ties = tie_features(X, view.features, plan, center, view.weights)
-    total = TiedMoments(view.moments, ties)
-    return replace(view, moments=total.with_graph(replace(plan, center=center)))
+def features_with_anchor_graph(
+    space: FeatureSpace, X: Any, plan: AnchorPlan
+) -> FeatureSpace:
+    """Return any features of the rows X with the anchor graph of the rows."""
+    center = space.moments.x_mean
+    ties = tie_features(X, space.features, plan, center, space.weights)
+    total = TiedMoments(space.moments, ties)
+    return replace(space, moments=total.with_graph(replace(plan, center=center)))
 
 
-def listed(view: View, X: Any, n_neighbors: int, seed: int) -> tuple[View, float]:
-    """The view with the approximate graph of the rows X, and its recall."""
+def with_approximate_graph(
+    space: FeatureSpace, X: Any, n_neighbors: int, seed: int
+) -> tuple[FeatureSpace, float]:
+    """Return the features with the approximate graph of the rows X, and its recall."""
     search = ApproximateSearch(seed)
-    view = tied(view, X, n_neighbors, search=search)
+    space = with_exact_graph(space, X, n_neighbors, search=search)
     log.info("approximate graph: recall %.3f on a sample of rows.", search.recall)
-    return view, search.recall
+    return space, search.recall
 
 
 class Graph(NamedTuple):
-    """A view with its graph, and the Laplacian of the rows; None for no graph."""
+    """Features with a graph, and its Laplacian; None for no graph."""
 
-    view: View
+    space: FeatureSpace
     L: Any = None
 
 
-def neighbour_graph(view: View, X: Any, n_neighbors: int, seed: int) -> Graph:
-    """The view with the graph of the rows X, by lists where they are too many."""
+def neighbour_graph(space: FeatureSpace, X: Any, n_neighbors: int, seed: int) -> Graph:
+    """Build the graph of the rows X: approximate where they are too many."""
     exact = choose_graph(X)[0] == "exact"
     search = nearest if exact else ApproximateSearch(seed)
-    L = neighbour_laplacian(X, n_neighbors, **units_of(view), search=search)
-    moments = view.moments.with_graph(view.features, L, scale=view.scale)
-    return Graph(replace(view, moments=moments), L)
+    L = neighbour_laplacian(X, n_neighbors, **units_of(space), search=search)
+    moments = space.moments.with_graph(space.features, L, scale=space.scale)
+    return Graph(replace(space, moments=moments), L)
 
 
 def warn_of_few_rows(n_neighbors: int, n: int) -> None:
     """Warn that each of n rows has fewer neighbors than a user has asked for."""
     if n_neighbors >= n:
-        warnings.warn(
+        warn(
             f"n_neighbors={n_neighbors} with {n} rows: each row has all {n - 1} others "
-            f"for neighbors; pass at most {n - 1}.",
-            UserWarning,
-            stacklevel=4,
+            f"for neighbors; pass at most {n - 1}."
         )

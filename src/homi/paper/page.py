@@ -53,6 +53,7 @@ DOCUMENTED_TABLES = (
     *("claims", "table-1", "table-2", "ranks", "table-7", "table-8-clean"),
     "made-with",
     *(f"table-{number}-side-by-side" for number in range(3, 7)),
+    *(f"figure-1-emotions-{name}-signs" for name in ("as-published", "clean")),
 )
 DOCUMENTED_FIGURES = (
     "critical-difference-clean-ranking-loss",
