@@ -11,10 +11,10 @@ from scipy import sparse
 
 from conftest import random_rows
 from homi import HOMI, memory
-from homi.datasets.paper import printed_tables
 from homi.graph import neighbor_laplacian
 from homi.model.route import is_for_direct
 from homi.moments import Moments, column_scaling
+from homi.paper.data_tables import printed_tables
 from homi.solver import (
     Problem,
     RowsProblem,

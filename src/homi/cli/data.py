@@ -177,8 +177,8 @@ def table(directory: Directory = None) -> None:
 
     Example: homi data table > tables.md
     """
-    from homi.datasets.paper import compare_with_paper
     from homi.datasets.summary import summary
+    from homi.paper.data_tables import compare_with_paper
 
     text = compare_with_paper(summary(directory=directory))
     typer.echo(text.rstrip())
