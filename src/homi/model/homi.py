@@ -8,12 +8,17 @@ from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from homi.arrays import dense
-from homi.base._compat import Interval, StrOptions, fit_context
+from homi.base._compat import (
+    CallbackSupportMixin,
+    Interval,
+    StrOptions,
+    fit_context,
+    with_callbacks,
+)
 from homi.base.classifier import LinearMultiLabelClassifier
 from homi.base.targets import Target
 from homi.graph import AnchorPlan
