@@ -16,6 +16,7 @@ lint: .venv/installed ; $(BIN)/ruff check . && $(BIN)/ruff format --check .
 types: .venv/installed ; $(BIN)/mypy
 # Two processes of one thread each: BLAS threads would only be in each other's way. A test of ten minutes hangs: it says where, and the run ends.
 unit: .venv/installed ; OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup --max-worker-restart 0 -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true
+# Ten minutes of it are fuzzing: HOMI_FUZZ_SECONDS=60 makes that one, HOMI_FUZZ_SEED repeats a run.
 slow: .venv/installed ; $(BIN)/python -m pytest -m slow
 # Debian and its kin; browser tests skip where there is no Chromium. Playwright fetches none of its own.
 browser: .venv/installed ; apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium && $(BIN)/python -m pytest tests/test_*_browser.py

@@ -25,7 +25,7 @@ from sklearn.model_selection import KFold
 from homi import HOMI
 from homi.datasets import load
 from homi.metrics import PAPER_METRICS, evaluate
-from homi.model.features import View, relabelled
+from homi.model.features import FeatureSpace, with_labels
 from homi.solver import Problem, solve
 
 HEAD = """# Hidden labels: what is recovered
@@ -60,7 +60,7 @@ Means over the folds: Hamming loss, ranking loss, one-error (smaller is better) 
 macro-averaged AUC (larger is better).
 """
 
-Fill = Callable[[HOMI, View, Any, Any], Any]
+Fill = Callable[[HOMI, FeatureSpace, Any, Any], Any]
 Cell = tuple[str, float, str, str]
 Values = dict[Cell, list[list[float]]]
 
@@ -75,15 +75,15 @@ MODELS: dict[str, dict[str, Any]] = {
 }
 
 
-def zeros(model: HOMI, view: View, Y: Any, known: Any) -> Any:
+def zeros(model: HOMI, view: FeatureSpace, Y: Any, known: Any) -> Any:
     return np.where(known, Y, 0.0)
 
 
-def means(model: HOMI, view: View, Y: Any, known: Any) -> Any:
+def means(model: HOMI, view: FeatureSpace, Y: Any, known: Any) -> Any:
     return np.where(known, Y, (Y * known).sum(axis=0) / known.sum(axis=0))
 
 
-def own_ridge(model: HOMI, view: View, Y: Any, known: Any) -> Any:
+def own_ridge(model: HOMI, view: FeatureSpace, Y: Any, known: Any) -> Any:
     X = in_units(view)
     filled = Y.copy()
     whole = X.T @ X + model.lam * np.eye(X.shape[1])
@@ -94,18 +94,18 @@ def own_ridge(model: HOMI, view: View, Y: Any, known: Any) -> Any:
     return filled
 
 
-def in_units(view: View) -> Any:
+def in_units(view: FeatureSpace) -> Any:
     X = view.features
     X = X.toarray() if sparse.issparse(X) else X
     return np.column_stack([(X - view.mean) / view.scale, np.ones(len(X))])
 
 
-def objective(model: HOMI, view: View, Y: Any, known: Any) -> Any:
+def objective(model: HOMI, view: FeatureSpace, Y: Any, known: Any) -> Any:
     """Minimise over (W, z, B, t), then over the unknown labels, and so on."""
     X, filled, eye = in_units(view), means(model, view, Y, known), np.eye(Y.shape[1])
     pencil, params = None, None
     for _ in range(10):
-        moments = relabelled(view, filled).moments
+        moments = with_labels(view, filled).moments
         problem = Problem(moments, model.lam, model.beta, model.gamma)
         # The features stay as they are, and so does what was factored of them.
         pencil = vars(problem).setdefault(
@@ -140,10 +140,10 @@ class FilledBy(HOMI):
 
     rule: Fill
 
-    def _fill(self, view: View, X: Any, target: Any, weights: Any) -> Any:
+    def _fill(self, view: FeatureSpace, X: Any, target: Any, weights: Any) -> Any:
         Y = np.asarray(target.indicator)
         self.filled_labels_ = self.rule(view, Y, target.known)
-        return relabelled(view, self.filled_labels_), self.filled_labels_
+        return with_labels(view, self.filled_labels_), self.filled_labels_
 
 
 def fitted(name: str, options: dict[str, Any], X: Any, Y: Any) -> HOMI:

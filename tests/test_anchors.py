@@ -6,9 +6,12 @@ from scipy import sparse
 
 import homi.graph.plan
 from homi import HOMI
+from homi.base.targets import check_target
 from homi.graph import AnchorPlan, neighbour_laplacian, plan_anchors, tied_moments
 from homi.graph.anchors import ties
 from homi.graph.reservoir import Reservoir, sample_rows
+from homi.model.route import choose_route
+from homi.model.rows_input import InMemoryRows
 from homi.moments import Moments, column_units
 
 BOTH = {"dense": np.asarray, "sparse": sparse.csr_array}
@@ -292,8 +295,9 @@ def test_everything_goes_with_anchors(kernel, correlation):
 def test_a_kernel_ties_rows_and_not_their_features():
     X, Y = rows(12)
     model = HOMI(graph="anchors", kernel="rbf", random_state=0)
-    view = model._view(X, Y, None)
-    plan = model._plan_of(X)
+    given = InMemoryRows(X, check_target(Y))
+    view = given.build(choose_route(model.get_params(), given)).features
+    plan = HOMI(graph="anchors", random_state=0).fit(X, Y)._sums.plan
     F = view.features
     expected = F.T @ twin(X, plan)[2] @ F
     np.testing.assert_allclose(view.moments.H, expected, atol=1e-10)
@@ -339,7 +343,7 @@ def test_weights_of_rows_that_are_like_no_anchor():
 def test_lists_of_rows_take_no_weights():
     X, Y = rows(3)
     model = HOMI(graph="approximate", random_state=0)
-    with pytest.raises(ValueError, match="sample_weight needs graph='exact'"):
+    with pytest.raises(ValueError, match="sample_weight cannot be used with graph"):
         model.fit(X, Y, sample_weight=np.full(len(X), 2.0))
 
 

@@ -8,6 +8,7 @@ from scipy import sparse
 
 from conftest import Watch, needs_callbacks, random_rows
 from homi import HOMI, HOMICV, memory
+from homi.base.targets import check_target
 from homi.graph import neighbour_laplacian
 from homi.matrix_free import (
     Given,
@@ -18,7 +19,8 @@ from homi.matrix_free import (
     solve_rows,
 )
 from homi.model.features import is_compacted
-from homi.model.route import compacts, is_for_direct
+from homi.model.route import choose_route, is_for_direct
+from homi.model.rows_input import InMemoryRows
 from homi.moments import column_units
 from homi.solver import total
 
@@ -287,16 +289,19 @@ NOT_COMPACTED = {
 
 @pytest.mark.parametrize("name", NOT_COMPACTED)
 def test_what_needs_the_features_themselves_gets_them(name):
-    model = HOMI(**NOT_COMPACTED[name])
-    assert compacts(HOMI(), 50, 1000)
-    assert not compacts(model, 50, 1000)
+    X, Y = random_rows(8, n=50, m=1000)
+    rows = InMemoryRows(X, check_target(Y))
+    direct = {"solver": "direct"}
+    assert choose_route((HOMI().get_params() | direct), rows).compact
+    given = HOMI(**NOT_COMPACTED[name]).get_params() | direct
+    assert not choose_route(given, rows).compact
 
 
 def test_anchors_are_left_to_the_direct_solver():
     X, Y = random_rows(8, n=60, m=1000)
     model = HOMI(graph="anchors", random_state=0).fit(X, Y)
     assert (model.solver_, model.graph_) == ("direct", "anchors")
-    with pytest.raises(ValueError, match='needs graph="exact" or "approximate"'):
+    with pytest.raises(ValueError, match=r"cannot be used with graph='anchors'"):
         HOMI(graph="anchors", solver="iterative").fit(X, Y)
 
 

@@ -452,3 +452,13 @@ def test_constants_without_a_penalty_have_the_solution_of_least_norm(
 def test_callbacks_without_scikit_learns_are_refused():
     with pytest.raises(NotImplementedError, match=r"needs scikit-learn 1\.9"):
         HOMI().set_callbacks(Watch())
+
+
+@pytest.mark.parametrize("options", [{"gamma": 1e308}, {"beta": 1e308, "lam": 1e-300}])
+def test_a_solution_that_is_not_finite_is_refused(options):
+    X, Y = random_rows(0, n=30)
+    with (
+        np.errstate(all="ignore"),
+        pytest.raises(ValueError, match="solution is not finite with lam="),
+    ):
+        HOMI(**options).fit(X, Y)

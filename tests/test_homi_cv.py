@@ -19,13 +19,13 @@ from conftest import Callback, needs_callbacks, random_rows
 from homi import HOMI, HOMICV
 from homi.datasets import load
 from homi.metrics import hamming_loss, ranking_loss
-from homi.model.features import linear_view, tied
+from homi.model.features import linear_features, with_exact_graph
 from homi.model.fold_scores import (
     corrections_by_folds,
     graphs_by_folds,
 )
 from homi.model.graphs import neighbour_graph
-from homi.model.scoring import GOALS, goal
+from homi.model.scoring import OBJECTIVES, goal
 from homi.solver import (
     Params,
     Problem,
@@ -51,7 +51,7 @@ def test_corrections_are_measured_on_rows_that_they_have_not_seen():
     """Each fold by a model, leave-one-out scores and a B that know the others only."""
     X, Y = random_rows(n=41, m=6, q=4)
     params = {"lam": 0.7, "gamma": 0.0}
-    view = linear_view(X, Y, standardize=True)
+    view = linear_features(X, Y, standardize=True)
     found = corrections_by_folds(view, Y, None, params, [0.5, 5.0], seed=3)
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)
     for others, rows in KFold(5, shuffle=True, random_state=3).split(Y):
@@ -76,7 +76,7 @@ def test_corrections_are_measured_on_rows_that_they_have_not_seen():
 def test_graphs_are_measured_on_rows_that_are_not_in_them(container):
     """Ties to rows held out are gone; what is left is scaled to the trace of all."""
     X, Y = random_rows(n=40, m=6, q=4)
-    graph = neighbour_graph(linear_view(container(X), Y, standardize=True), X, 5, 0)
+    graph = neighbour_graph(linear_features(container(X), Y, standardize=True), X, 5, 0)
     found = graphs_by_folds(graph.view, Y, graph.L, [0.7, 2.0], [0.0, 0.4], seed=0)
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)
     whole = graph.L.toarray()
@@ -97,7 +97,7 @@ def test_graphs_are_measured_on_rows_that_are_not_in_them(container):
 
 def test_corrections_of_a_model_with_a_graph():
     X, Y = random_rows(n=40, m=6, q=4)
-    graph = neighbour_graph(linear_view(X, Y, standardize=True), X, 5, 0)
+    graph = neighbour_graph(linear_features(X, Y, standardize=True), X, 5, 0)
     params = {"lam": 0.7, "gamma": 0.4}
     plain = graphs_by_folds(graph.view, Y, graph.L, [0.7], [0.4], seed=0)
     found = corrections_by_folds(graph.view, Y, graph.L, params, [1.0], seed=0)
@@ -128,7 +128,7 @@ def chosen_by_hand(scaled, Y, lam, weights):
 def test_each_label_has_the_weight_that_suits_it():
     X, Y = random_rows(n=30, m=6, q=4)
     weights = [0.02, 0.3, 5.0]
-    view = linear_view(X, Y, standardize=True)
+    view = linear_features(X, Y, standardize=True)
     path = weight_path(view.moments, 3.0, 0.0)
     rows = path.of(view.features, view.mean, view.scale)
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -143,7 +143,7 @@ def test_each_label_has_the_weight_that_suits_it():
 def test_weights_are_measured_on_rows_held_out():
     X, Y = random_rows(n=30, m=6, q=4)
     weight, params = np.array([0.1, 1.0, 5.0, 0.1]), {"lam": 3.0, "gamma": 0.0}
-    view = linear_view(X, Y, standardize=True)
+    view = linear_features(X, Y, standardize=True)
     found = corrections_by_folds(view, Y, None, params, [2.0], 1, weight)
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)
     for others, rows in KFold(5, shuffle=True, random_state=1).split(Y):
@@ -187,7 +187,7 @@ def test_weights_are_taken_unless_they_are_worse(loss, taken):
 def test_a_path_of_weights_is_that_of_the_solver(gamma):
     """What the search expects of weights is what HOMI makes of them."""
     X, Y = random_rows(n=30, m=6, q=4)
-    view = tied(linear_view(X, Y, standardize=True), X, 4)
+    view = with_exact_graph(linear_features(X, Y, standardize=True), X, 4)
     weights = np.array([0.1, 1.0, 3.0, 20.0])
     path = weight_path(view.moments, 0.6, gamma)
     W = path.weights(shares(path.values, weights))
@@ -216,7 +216,7 @@ def test_weights_of_labels_that_are_noise():
 @pytest.mark.parametrize("gamma", [0.0, 0.3, 2.0])
 def test_one_factorisation_serves_many_candidates(gamma, container):
     X, Y = random_rows(n=30, m=6, q=4)
-    view = tied(linear_view(container(X), Y, standardize=True), X, 4)
+    view = with_exact_graph(linear_features(container(X), Y, standardize=True), X, 4)
     units = view.mean, view.scale
     problem = Problem(view.moments, lam=0.6, gamma=gamma, penalize_bias=False)
     given = {"mean": view.mean, "scale": view.scale}
@@ -472,7 +472,7 @@ def test_seeds_and_containers():
     )
 
 
-@pytest.mark.parametrize("scoring", GOALS)
+@pytest.mark.parametrize("scoring", OBJECTIVES)
 def test_every_goal(scoring):
     X, Y = random_rows(n=40, m=5, q=3)
     model = HOMICV(scoring, **SMALL).fit(X, Y)

@@ -193,7 +193,7 @@ def test_ones_are_no_weights(rows):
 
 def test_plain_sweeps_have_no_weights_of_labels(rows):
     X, Y = rows
-    with pytest.raises(ValueError, match=r'label_weight needs .*take sweep="joint"'):
+    with pytest.raises(ValueError, match=r'label_weight cannot .*use sweep="joint"'):
         HOMI(sweep="paper").fit(X, Y, label_weight=WEIGHTS)
     problem = Problem(Moments.from_rows(X, Y), label_weight=WEIGHTS)
     with pytest.raises(ValueError, match="label_weight needs"):

@@ -6,6 +6,7 @@ import lzma
 import os
 import sys
 import warnings
+import zipfile
 from typing import NamedTuple
 
 import numpy as np
@@ -392,6 +393,15 @@ def test_a_damaged_cache_is_thrown_away_and_made_again(source, cache, is_sparse)
         path.write_bytes(sound)
     # Some bytes of a zip file say nothing: dates, say. The others are noticed.
     assert rebuilt > 60
+
+
+def test_a_header_that_ends_too_early_is_thrown_away(source, cache):
+    made = parsed(np.ones((2, 2)))
+    cached(source, "", lambda: made)
+    with zipfile.ZipFile(kept(cache), "w") as archive:
+        text = b"{'descr': ("  # numpy asks Python's tokenizer, which has its own error
+        archive.writestr("about.npy", b"\x93NUMPY\1\0\x0b\0" + text)
+    assert same(cached(source, "", lambda: made).dataset, made.dataset)
 
 
 def test_objects_are_never_unpickled(source, cache):

@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from conftest import random_rows
 from homi import HOMI
 from homi.metrics import hamming_loss, macro_auc, ranking_loss
-from homi.model.features import linear_view, relabelled
+from homi.model.features import linear_features, with_labels
 from homi.moments import Moments
 from homi.solver import fill as filling
 
@@ -259,8 +259,8 @@ def test_other_labels_for_weighted_rows(rows, standardize):
     weights = np.random.default_rng(0).uniform(0.1, 3, 60)
     soft = np.random.default_rng(1).random(Y.shape)
     options = {"standardize": standardize, "weights": weights}
-    found = relabelled(linear_view(X, Y, **options), soft).moments
-    expected = linear_view(X, soft, **options).moments
+    found = with_labels(linear_features(X, Y, **options), soft).moments
+    expected = linear_features(X, soft, **options).moments
     for name in ("n", "x_mean", "y_mean", "Sxx", "Sxy", "Syy"):
         one, other = getattr(found, name), getattr(expected, name)
         np.testing.assert_allclose(one, other, atol=1e-10, err_msg=name)

@@ -1,6 +1,8 @@
 """Files made to do harm: their checksums are right, and still they are refused."""
 
 import copy
+import re
+import time
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 from conftest import random_rows
 from homi import HOMI, HOMICV
 from homi.io import ModelFileError, load_model, save
+from homi.io.token_patterns import check_token_pattern
 from homi.thresholds import TunedThresholds
 from model_files import assert_same_responses, opened, put_together
 
@@ -155,6 +158,14 @@ def test_headers(path, value, plain, tmp_path):
             "(" * 50,
         ),
         (
+            ("model", "fitted", "estimator", "steps", 0, 1, "params", "token_pattern"),
+            "(a|a)+$",
+        ),
+        (
+            ("model", "fitted", "estimator", "steps", 0, 1, "params", "ngram_range"),
+            {"tuple": [1, 10**6]},
+        ),
+        (
             ("model", "fitted", "estimator", "steps", 0, 1, "params", "dtype"),
             {"type": "object_"},
         ),
@@ -166,6 +177,70 @@ def test_headers(path, value, plain, tmp_path):
 def test_headers_of_other_kinds(path, value, tuned, tmp_path):
     header, tensors = tuned
     refused(tmp_path, edited(header, path, value), tensors)
+
+
+def test_texts_of_one_file_have_one_budget(plain, tmp_path):
+    """Each array alone is small enough; numpy would take 2 GB for all."""
+    header, tensors = plain
+    wide = {"dtype": "str", "shape": [6000], "values": ["a" * 6000, *"b" * 5999]}
+    several = {"dict": {f"{j}": {"array": wide} for j in range(15)}}
+    error = refused(tmp_path, edited(header, ("provenance",), several), tensors)
+    assert "its arrays of texts take more than the 210 MB" in error
+    assert (tmp_path / "bad.homi").stat().st_size < 10**6
+
+
+def test_what_load_would_refuse_is_not_saved(tmp_path):
+    names = np.array(["a" * 60_000, *(f"b{j}" for j in range(2000))])
+    with pytest.raises(
+        ModelFileError, match=r"m\.homi is refused: its arrays of texts"
+    ):
+        save(HOMI().fit(X, Y), tmp_path / "m.homi", provenance={"names": names})
+    model = make_pipeline(
+        TfidfVectorizer(token_pattern="(a|a|[a-z0-9])+$"), HOMI(gamma=0.0)
+    )
+    with pytest.raises(ModelFileError, match="could take very long on some texts"):
+        save(model.fit(["a", "b"] * 20, Y), tmp_path / "m.homi")
+    model.set_params(tfidfvectorizer=TfidfVectorizer(ngram_range=(1, 65)))
+    with pytest.raises(ModelFileError, match="n-grams in a model file have 1 to 64"):
+        save(model.fit(TEXTS, Y), tmp_path / "m.homi")
+    assert not list(tmp_path.iterdir())
+
+
+LINEAR = [r"(?u)\b\w\w+\b", r"\w+", r"\b[a-zA-Z]{3,}\b", r"(?i)\b([a-z]+)\b", r"\S+"]
+LINEAR += [
+    r"(?u)\b\w\w+\b|[!?]",
+    r"\w+(?:[-']\w+)*(?:'s)?",
+    r"\b\w+ing\b",
+    r"(?<!\w)\w+",
+]
+LINEAR += [r"[^,]+", r"\w{1,3}", r"(?:\w+-?)+", r"(?:a|b)+", "."]
+SLOW = [
+    r"(a|a)+$",
+    r"(a+)+b",
+    r"\w+x",
+    r"\w*\w*\w*x",
+    r"(\w+\s?)+$",
+    r"(.*)*x",
+    r"[a-z]+\b",
+]
+SLOW += [r"(a)\1+", r"\b\w+\w+\b", r"(?:a|a){60}b", r"(?=(a+)+b)a", r"(?:\w+,)+"]
+SLOW += [r"\b[\w-]+\b", r"(?:x\w+){5,}", r"(a?){60}a{60}", r"(?:(?:a{1,64}){1,64}){9}b"]
+SLOW += [r"(?a)\b(?u:\w+)\b", "a" * 2000]
+
+
+@pytest.mark.parametrize("pattern", LINEAR)
+def test_patterns_that_take_linear_time(pattern):
+    check_token_pattern(pattern)
+    for unit in ("a", "a_", "a ", "a-", "-a'", "1,", "é", "ing"):
+        started = time.process_time()
+        re.findall(pattern, unit * 200_000 + "\n")  # squared: 40 seconds and more
+        assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize("pattern", SLOW)
+def test_patterns_that_may_not(pattern):
+    with pytest.raises(ModelFileError, match="could take very long"):
+        check_token_pattern(pattern)
 
 
 def test_steps_that_make_no_features(tuned, tmp_path):

@@ -48,10 +48,13 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         check_consistent_length(X, target.indicator)
         needed = partial(self._least_bytes, *X.shape)
         memory.check_labels(needed, target.indicator.shape[1], type(self).__name__)
-        self.classes_ = target.classes
-        self.label_names_ = target.names
-        self._target = target.encoding
+        self._keep_target(target)
         return X, target
+
+    def _keep_target(self, target: Target) -> None:
+        """Keep names, classes and encoding of the labels."""
+        self.classes_, self.label_names_ = target.classes, target.names
+        self._target = target.encoding
 
     def _least_bytes(self, n: int, m: int, n_labels: int) -> int:
         """Bytes without which no fit is possible."""

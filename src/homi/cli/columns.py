@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from homi.datasets.files import check_expansion, short
+from homi.datasets.files import short
 from homi.datasets.read import Missing, Nominal, codes, each_column, typical
 from homi.datasets.select import Table
 
@@ -72,9 +72,7 @@ class Columns:
     def rows(self, table: Table) -> Any:
         """The rows of a table that has these columns, in this order."""
         table = numeric(table)
-        widths = [len(column.names(self.nominal)) for column in self.columns]
-        if not sparse.issparse(table.values):
-            check_expansion(8 * sum(widths) * len(table.values), "the rows")
+        self._check_size(table)
         plain = [column.words is None for column in self.columns]
         if all(plain) and not table.nominal:
             return self._finite(self._filled(table.values))
@@ -83,6 +81,25 @@ class Columns:
         if sparse.issparse(values):
             return self._finite(sparse.hstack(blocks, "csr"))
         return self._finite(np.hstack(blocks))
+
+    def _check_size(self, table: Table) -> None:
+        """Refuse rows that take too much memory; those of each call are soon free."""
+        if table.budget is None:
+            return
+        is_sparse = sparse.issparse(table.values)
+        widths = [
+            len(column.names(self.nominal))
+            for column in self.columns
+            if column.words is not None or not is_sparse
+        ]
+        n_bytes = 16 * sum(widths) * table.values.shape[0]
+        # Each new name begins with that of its column, which may be long.
+        n_bytes += sum(
+            4 * len(column.name) * len(column.words or ())
+            for column in self.columns
+            if self.nominal == "onehot"
+        )
+        table.budget.check(n_bytes, "its columns as features of the model")
 
     def _filled(self, values: Any) -> Any:
         """A copy without gaps, where training says what to put into them."""
@@ -163,6 +180,10 @@ def numeric(table: Table) -> Table:
     values = table.values
     moved = {j: v for j, v in changed.items() if not np.array_equal(v, range(len(v)))}
     if moved:
+        if table.budget is not None and sparse.issparse(values):
+            # Zeros that are no longer zeros: each is an entry of a list.
+            n_bytes = 100 * len(moved) * values.shape[0]
+            table.budget.check(n_bytes, "its nominal columns as numbers")
         values = values.tolil() if sparse.issparse(values) else values.copy()
         for j, numbers in moved.items():
             column = values[:, [j]]
@@ -172,7 +193,7 @@ def numeric(table: Table) -> Table:
             values[:, [j]] = dense
         values = values.tocsr() if sparse.issparse(values) else values
     rest = {j: words for j, words in table.nominal.items() if j not in changed}
-    return Table(table.names, values, rest)
+    return Table(table.names, values, rest, table.budget)
 
 
 def _are_numbers(words: list[str], values: Vector) -> bool:

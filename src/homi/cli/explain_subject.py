@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import Pipeline
 
+from homi.budget import Budget
 from homi.cli.apply import Loaded, load_for_rows
 from homi.cli.source import File, open_file, read_labels
 from homi.datasets.dataset import Dataset
@@ -170,7 +171,7 @@ def _rows_of(file: Path, label_names: list[str]) -> Dataset:
     from homi.datasets.tables import parse_parquet, parse_text  # slow to import
 
     parse = parse_parquet if split_name(file)[1] == ".parquet" else parse_text
-    table = parse(file).table
+    table = parse(file, Budget.of(file)).table
     if set(label_names) <= set(table.names):
         return read(file, label_names)
     numbers = [j for j in range(len(table.names)) if j not in table.nominal]

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from homi.budget import Budget
 from homi.datasets.files import short, split_name
 from homi.datasets.read import parser
 from homi.datasets.select import (
@@ -43,6 +44,8 @@ class File:
         Labels that the format states itself.
     said : labels or None
         Which columns are labels, if the file says so.
+    budget : Budget or None
+        What is left of the memory that the file may take.
     """
 
     path: Path
@@ -51,6 +54,7 @@ class File:
     table: Table | None = None
     stated: Table | None = None
     said: Any = None
+    budget: Budget | None = None
 
     @property
     def leaves_out_zeros(self) -> bool:
@@ -64,7 +68,7 @@ class File:
 
         assert self.raw is not None
         names = [self.names[j] for j in columns]
-        return content(names, [self.raw[j] for j in columns]).table
+        return content(names, [self.raw[j] for j in columns], self.budget).table
 
     def texts(self, names: list[str]) -> list[str]:
         """Texts of rows; those of several columns are joined. A gap is empty."""
@@ -72,9 +76,28 @@ class File:
             raise ValueError(
                 f"{self.path}: texts are read from .csv, .tsv and .parquet files only."
             )
-        columns = [self.raw[self.position(name)] for name in names]
+        columns = [
+            self._texts_of(self.raw[self.position(name)], name) for name in names
+        ]
         cells = [[_text(cell) for cell in column.to_pylist()] for column in columns]
         return ["\n".join(row) for row in zip(*cells, strict=True)]
+
+    def _texts_of(self, column: Any, name: str) -> Any:
+        """A column to take texts from: dictionaries are charged and decoded."""
+        import pyarrow as pa
+
+        from homi.datasets.tables import decoded
+
+        kind = column.type
+        if pa.types.is_nested(kind):
+            raise ValueError(
+                f"{self.path}: column {short(name)} is of type {kind}; texts are read "
+                "from columns of single values."
+            )
+        if pa.types.is_dictionary(kind) and pa.types.is_string(kind.value_type):
+            assert self.budget is not None
+            return decoded(column, name, self.budget)
+        return column
 
     def position(self, name: str) -> int:
         if name not in self.names:
@@ -113,13 +136,14 @@ def open_file(path: Path) -> File:
         raise FileNotFoundError(f"there is no file {path}.")
     form = split_name(path)[1]
     try:
+        budget = Budget.of(path)
         if form in TABLES and not path.is_dir():
             from homi.datasets import tables
 
-            names, columns = getattr(tables, TABLES[form])(path)
+            names, columns = getattr(tables, TABLES[form])(path, budget)
             check_unique(names, "column")
-            return File(path, names, raw=columns)
-        content = parser(path)(path)
+            return File(path, names, raw=columns, budget=budget)
+        content = parser(path)(path, budget)
     except ModuleNotFoundError:
         raise
     except (ValueError, OverflowError) as error:
@@ -214,7 +238,8 @@ def _with_zeros(table: Table, names: list[str], place: dict[str, int]) -> Table:
     empty = table.values.shape[1]
     padding = sparse.csr_array((table.values.shape[0], 1))
     wide = sparse.hstack([table.values, padding], "csr")
-    return Table(names, wide[:, [place.get(name, empty) for name in names]], {})
+    columns = [place.get(name, empty) for name in names]
+    return Table(names, wide[:, columns], {}, table.budget)
 
 
 def read_labels(file: File, names: list[str]) -> NDArray[np.int8]:

@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 import arff
 import numpy as np
 
-from homi.datasets.files import Refused, at_line, lines, number, short, split_name
+from homi.budget import Budget, Refused
+from homi.datasets.files import at_line, lines, number, short, split_name
 from homi.datasets.select import Content, Labels, Table, csr
 
 Lines = Iterator[tuple[int, str]]
@@ -36,6 +37,9 @@ _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 _MEKA = re.compile(r"(?<!\w)-C\s+(-?)0*([1-9]\d*)")
 _NUMBERS = {"numeric", "real", "integer"}
 
+#: Bytes that a column, a value in its list, a cell and an entry of a sparse row take.
+_COLUMN, _WORD_BYTES, _CELL, _ENTRY = 1000, 200, 18, 48
+
 
 class Header(NamedTuple):
     relation: str
@@ -43,15 +47,16 @@ class Header(NamedTuple):
     nominal: dict[int, list[str]]
 
 
-def parse(path: Path) -> Content:
+def parse(path: Path, budget: Budget) -> Content:
     """The table of an ARFF file, and where it says which columns are labels.
 
     A Mulan label list beside it, of the same name, goes before MEKA's ``-C``: names
     survive a change of the order of columns, and counts do not.
     """
-    numbered = lines(path)
-    header = _header(numbered)
-    table = Table(header.names, _values(header, numbered), header.nominal)
+    numbered = lines(path, budget)
+    header = _header(numbered, budget)
+    values = _values(header, numbered, budget)
+    table = Table(header.names, values, header.nominal, budget)
     beside = path.with_name(f"{split_name(path)[0]}.xml")
     if beside.is_file():
         return Content(table, said=beside)
@@ -72,7 +77,7 @@ def _meka(relation: str) -> tuple[Labels | None, str]:
     return f"{'last' if found[1] else 'first'} {found[2]}", ""
 
 
-def _header(numbered: Lines) -> Header:
+def _header(numbered: Lines, budget: Budget) -> Header:
     header = Header("", [], {})
     for count, line in numbered:
         text = line.strip()
@@ -88,6 +93,8 @@ def _header(numbered: Lines) -> Header:
             header = header._replace(relation="".join(rest))
         elif keyword == "@attribute":
             _declare(header, count, "".join(rest))
+            words = header.nominal.get(len(header.names) - 1, ())
+            budget.take(_COLUMN + _WORD_BYTES * len(words), "its columns")
         else:
             expected = "@relation, @attribute or @data"
             raise at_line(count, f"{short(text)} in the header; expected {expected}.")
@@ -152,7 +159,7 @@ def _unescaped(found: re.Match[str]) -> str:
     return chr(int(code, 8)) if code[0] in "01234567" else _CONTROLS.get(code, code)
 
 
-def _values(header: Header, numbered: Lines) -> Any:
+def _values(header: Header, numbered: Lines, budget: Budget) -> Any:
     """The rows, as an array or, if they are in braces, as a CSR array."""
     source = _Rows(header, numbered)
     numbers, positions = _Numbers(), functools.cache(_Positions)
@@ -161,12 +168,13 @@ def _values(header: Header, numbered: Lines) -> Any:
         for j in range(len(header.names))
     ]
     convert = _sparse if source.in_braces else _dense
-    return convert(source, lookups)
+    return convert(source, lookups, budget)
 
 
-def _dense(source: _Rows, lookups: Sequence[Lookup]) -> Any:
+def _dense(source: _Rows, lookups: Sequence[Lookup], budget: Budget) -> Any:
     cells = array("d")
     for row in source:
+        budget.take(_CELL * len(lookups), "its rows")
         try:
             cells.extend([at[text] for at, text in zip(lookups, row, strict=True)])
         except (KeyError, ValueError):
@@ -174,9 +182,10 @@ def _dense(source: _Rows, lookups: Sequence[Lookup]) -> Any:
     return np.frombuffer(cells).reshape(-1, len(lookups))
 
 
-def _sparse(source: _Rows, lookups: Sequence[Lookup]) -> Any:
+def _sparse(source: _Rows, lookups: Sequence[Lookup], budget: Budget) -> Any:
     cells, columns, ends = array("d"), array("q"), array("q", [0])
     for row in source:
+        budget.take(_ENTRY * (1 + len(row)), "its rows")
         try:
             cells.extend([lookups[j][text] for j, text in row.items()])
         except (KeyError, ValueError):

@@ -14,6 +14,7 @@ import json
 import os
 import sys
 import time
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -54,6 +55,7 @@ _UNSOUND = (
     RuntimeError,  # an encrypted archive
     TypeError,
     ValueError,
+    tokenize.TokenError,  # numpy, on the header of an array
     zipfile.BadZipFile,
     zlib.error,
 )

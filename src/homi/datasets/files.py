@@ -7,25 +7,14 @@ import contextlib
 import gzip
 import io
 import lzma
+import math
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
 from homi.atomic_write import whole_file
-
-#: Bytes of one line. A longer one is no table, and would be held in memory whole.
-MAX_LINE = 2**26
-
-#: Features of a file that states an index and no names: one name is made for each.
-MAX_FEATURES = 10_000_000
-
-#: How many times its size a file may grow when it is read, and what is always allowed:
-#: bytes unpacked, and bytes of the arrays that a few bytes can stand for.
-MAX_RATIO, MIN_UNPACKED, MIN_ARRAYS = 250, 2**26, 2**32
-
-#: Bytes that no compressed file may exceed, whatever its ratio.
-MAX_UNPACKED = 2**34
+from homi.budget import Budget, Refused
 
 OPENERS: dict[str, Any] = {
     "": open,
@@ -33,10 +22,6 @@ OPENERS: dict[str, Any] = {
     ".xz": lzma.open,
     ".bz2": bz2.open,
 }
-
-
-class Refused(ValueError):
-    """An error of our own: it says where and why, and needs only the file's name."""
 
 
 def at_line(number: int, reason: str) -> Refused:
@@ -63,38 +48,26 @@ def split_name(path: Path) -> tuple[str, str, str]:
     return inner.stem, inner.suffix.lower(), packed
 
 
-def open_binary(path: Path) -> IO[bytes]:
-    """The bytes of a file, unpacked on the way if its suffix says it is packed."""
+def open_binary(path: Path, budget: Budget | None = None) -> IO[bytes]:
+    """The bytes of a file, unpacked on the way if its suffix says it is packed.
+
+    Bytes that are unpacked are charged to the budget, or to one of their own.
+    """
     packed = split_name(path)[2]
     if not packed:
         return open(path, "rb")
-    most = max(MIN_UNPACKED, MAX_RATIO * path.stat().st_size)
-    return io.BufferedReader(
-        _Unpacked(OPENERS[packed](path, "rb"), min(most, MAX_UNPACKED))
-    )
+    file = OPENERS[packed](path, "rb")
+    return io.BufferedReader(_Unpacked(file, budget or Budget.of(path)))
 
 
-def array_budget(path: Path) -> int:
-    """Bytes of arrays that a binary file may turn into."""
-    return max(MIN_ARRAYS, MAX_RATIO * path.stat().st_size)
-
-
-def check_expansion(n_bytes: int, what: str) -> None:
-    """Refuse what a few bytes of a sparse file would turn into."""
-    if n_bytes > MIN_ARRAYS:
-        raise Refused(
-            f"{what} would take {n_bytes / 2**30:.1f} GiB as a dense array, and "
-            f"{MIN_ARRAYS // 2**30} GiB is the limit; read fewer rows or columns."
-        )
-
-
-def lines(path: Path) -> Iterator[tuple[int, str]]:
+def lines(path: Path, budget: Budget | None = None) -> Iterator[tuple[int, str]]:
     """The lines of a UTF-8 text with their numbers, from 1; a BOM is dropped."""
-    with open_binary(path) as file:
-        raw_lines = iter(lambda: file.readline(MAX_LINE), b"")
+    budget = budget or Budget.of(path)
+    with open_binary(path, budget) as file:
+        raw_lines = iter(lambda: file.readline(budget.line), b"")
         for count, raw in enumerate(raw_lines, 1):
-            if len(raw) == MAX_LINE:
-                raise at_line(count, f"longer than {MAX_LINE >> 20} MiB; is it text?")
+            if len(raw) == budget.line:
+                budget.take(math.inf, f"line {count}: lines of {len(raw):,} bytes")
             yield count, _decoded(count, raw)
 
 
@@ -118,10 +91,10 @@ def writing(path: Path) -> Iterator[IO[bytes]]:
 
 
 class _Unpacked(io.RawIOBase):
-    """What a decompressor gives, up to a limit; damage to it is a ValueError."""
+    """What a decompressor gives, within a budget; damage to it is a ValueError."""
 
-    def __init__(self, file: IO[bytes], limit: int) -> None:
-        self._file, self._limit, self._left = file, limit, limit
+    def __init__(self, file: IO[bytes], budget: Budget) -> None:
+        self._file, self._budget = file, budget
 
     def readable(self) -> bool:
         return True
@@ -134,12 +107,7 @@ class _Unpacked(io.RawIOBase):
                 f"the packed data are damaged or cut short ({error}); fetch the file "
                 "again."
             ) from error
-        self._left -= len(data)
-        if self._left < 0:
-            raise Refused(
-                f"unpacks to more than {self._limit / 2**20:.0f} MiB, {MAX_RATIO} "
-                "times its size; if that is right, unpack it yourself first."
-            )
+        self._budget.take(len(data), "its unpacked bytes")
         buffer[: len(data)] = data
         return len(data)
 

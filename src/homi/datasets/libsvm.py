@@ -10,19 +10,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from homi.datasets.files import (
-    MAX_FEATURES,
-    Refused,
-    at_line,
-    check_expansion,
-    lines,
-    number,
-    short,
-)
+from homi.budget import Budget, Refused
+from homi.datasets.files import at_line, lines, number, short
 from homi.datasets.select import Content, Table, check_unique, csr
 
 #: How a comment begins in which `homi.datasets.write` keeps the names.
 NAMES = "# names "
+
+#: Bytes that an entry of a row takes until it is in a CSR matrix.
+_ENTRY = 60
 
 _LABELS = re.compile(r"[+-]?[0-9]{1,18}(?:,[+-]?[0-9]{1,18})*", re.ASCII)
 
@@ -49,7 +45,7 @@ class Entries:
         return csr(np.array(self.values), columns, np.array(self.ends), n_columns)
 
 
-def parse(path: Path) -> Content:
+def parse(path: Path, budget: Budget) -> Content:
     """The features and labels of a LIBSVM file.
 
     A line without a label begins with its first feature. Features are counted from
@@ -58,16 +54,20 @@ def parse(path: Path) -> Content:
     gives names to both.
     """
     features, labels, names = Entries(), Entries(), None
-    for count, line in lines(path):
+    for count, line in lines(path, budget):
         if count == 1:
             names = names_in(line)
         if row := row_in(count, line):
             chosen, columns, values = row
+            budget.take(_ENTRY * (2 + len(chosen) + len(columns)), "its rows")
             labels.add(chosen, [1.0] * len(chosen))
             features.add(columns, values)
     if len(features.ends) == 1:
         raise Refused("has no rows.")
-    return _named(features, labels, names) if names else _numbered(features, labels)
+    if names:
+        budget.take_columns(len(names.features) + len(names.labels))
+        return _named(features, labels, names, budget)
+    return _numbered(features, labels, budget)
 
 
 def names_in(line: str) -> Names | None:
@@ -88,19 +88,19 @@ def row_in(count: int, line: str) -> tuple[list[int], list[int], list[float]] | 
     return chosen, *_features(count, parts[has_labels:])
 
 
-def _numbered(features: Entries, labels: Entries) -> Content:
+def _numbered(features: Entries, labels: Entries, budget: Budget) -> Content:
     base = 0 if 0 in features.columns else 1
     last = max(features.columns, default=0)
     ids, columns = np.unique(np.array(labels.columns), return_inverse=True)
-    check_expansion((len(labels.ends) - 1) * len(ids), "the label matrix")
+    budget.take_columns(last + len(ids))
     labels.columns = array("q", columns.astype(np.int64).tobytes())
     names = Names(
         [str(index) for index in range(base, last + 1)], [str(i) for i in ids]
     )
-    return _content(features, base, labels, names)
+    return _content(features, base, labels, names, budget)
 
 
-def _named(features: Entries, labels: Entries, names: Names) -> Content:
+def _named(features: Entries, labels: Entries, names: Names, budget: Budget) -> Content:
     for entries, base, known, what in (
         (features, 1, names.features, "feature"),
         (labels, 0, names.labels, "label"),
@@ -112,12 +112,14 @@ def _named(features: Entries, labels: Entries, names: Names) -> Content:
                 f"line 1 names {len(known)} {what}s, so that their indices are {low} "
                 f"to {high}, but {used[0]} to {used[1]} occur."
             )
-    return _content(features, 1, labels, names)
+    return _content(features, 1, labels, names, budget)
 
 
-def _content(features: Entries, base: int, labels: Entries, names: Names) -> Content:
-    X = Table(names.features, features.csr(base, len(names.features)), {})
-    Y = Table(names.labels, labels.csr(0, len(names.labels)), {})
+def _content(
+    features: Entries, base: int, labels: Entries, names: Names, budget: Budget
+) -> Content:
+    X = Table(names.features, features.csr(base, len(names.features)), {}, budget)
+    Y = Table(names.labels, labels.csr(0, len(names.labels)), {}, budget)
     return Content(X, labels=Y)
 
 
@@ -142,9 +144,6 @@ def _features(count: int, parts: list[str]) -> tuple[list[int], list[float]]:
         raise at_line(
             count, f"{short(wrong)}; expected a feature such as 12:0.5."
         ) from None
-    if max(columns, default=0) > MAX_FEATURES:
-        most = f"at most {MAX_FEATURES:,} features are read"
-        raise at_line(count, f"feature index {max(columns)}; {most}.")
     if len(set(columns)) < len(columns):
         raise at_line(count, "a feature index twice; keep one.")
     return columns, values

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import importlib.util
+import math
 import os
 import warnings
 from collections.abc import Iterator, Sequence
@@ -202,7 +203,10 @@ def _label_list(path: Path) -> Path | None:
 def _parse(found: Found, xml: Path | None) -> Parsed:
     """Read a file. Of one that is known, the registry says which columns are labels."""
     digest, entry = text_sha256(found.path), found.entry
-    if entry is not None and (digest == entry.sha256 or xml is None):
+    if entry is not None and digest == entry.sha256:
+        # A file that is known may take what it takes.
+        return Parsed(read(found.path, entry.labels, max_memory=math.inf), digest)
+    if entry is not None and xml is None:
         return Parsed(read(found.path, entry.labels), digest)
     return Parsed(read(found.path, xml), digest)
 

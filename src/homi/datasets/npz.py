@@ -12,48 +12,42 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from homi.datasets.files import (
-    MAX_FEATURES,
-    Refused,
-    array_budget,
-    open_binary,
-    split_name,
-)
+from homi.budget import Budget, Refused
+from homi.datasets.files import open_binary, split_name
 from homi.datasets.select import Content, Table, check_unique, csr
 
 #: What `scipy.sparse.save_npz` calls the pieces.
 PIECES = ("data", "indices", "indptr", "shape")
 
-#: How far deflate can shrink anything; a member that states more is lying.
-_DEFLATE = 1100
+#: Bytes that a number takes beside its stored bytes: as float64, and while it is read.
+_NUMBER = 17
 
 
-def parse(path: Path) -> Content:
+def parse(path: Path, budget: Budget) -> Content:
     """X, Y and the names of an ``.npz`` file; nothing in it is unpickled."""
-    with open_binary(path) as file:
+    with open_binary(path, budget) as file:
         # An archive is read from its end, and a packed file only from its beginning.
         source = io.BytesIO(file.read()) if split_name(path)[2] else file
-        arrays = _arrays(source, array_budget(path))
+        arrays = _arrays(source, budget)
     X, Y = _rows(arrays), _numeric(arrays, "Y")
     if Y.ndim != 2 or len(Y) != X.shape[0]:
         raise Refused(
             f"Y has shape {Y.shape} and X {X.shape}; Y must be (n_samples, n_labels) "
             "with a row for each row of X."
         )
+    budget.take_columns(X.shape[1] + Y.shape[1])
     features = _names(arrays, "feature_names", X.shape[1], "x")
     labels = _names(arrays, "label_names", Y.shape[1], "y")
-    return Content(Table(features, X, {}), labels=Table(labels, Y, {}))
+    return Content(Table(features, X, {}, budget), labels=Table(labels, Y, {}, budget))
 
 
-def _arrays(source: IO[bytes], budget: int) -> dict[str, NDArray[Any]]:
+def _arrays(source: IO[bytes], budget: Budget) -> dict[str, NDArray[Any]]:
     if source.read(4) != b"PK\3\4":  # numpy would take it for a pickle
         raise Refused("is not an .npz archive; write it by numpy.savez.")
     try:
         with zipfile.ZipFile(source) as archive:
             for member in archive.infolist():
-                budget -= _claimed(archive, member)
-                if budget < 0:
-                    raise Refused("its arrays are too large for its size.")
+                _charge(archive, member, budget)
         source.seek(0)
         with warnings.catch_warnings(), np.load(source, allow_pickle=False) as found:
             warnings.simplefilter("error")
@@ -69,10 +63,13 @@ def _arrays(source: IO[bytes], budget: int) -> dict[str, NDArray[Any]]:
         ) from error
 
 
-def _claimed(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> int:
-    """Bytes of a member, none of which is read: numpy would allocate them first."""
-    if member.file_size > _DEFLATE * (member.compress_size + 1):
-        raise Refused(f"{member.filename!r} states an impossible size.")
+def _charge(archive: zipfile.ZipFile, member: zipfile.ZipInfo, budget: Budget) -> None:
+    """Charge the array in a member before any of it is read, and refuse an empty one.
+
+    Names are charged as often as they are copied.
+    """
+    is_text = member.filename.endswith("_names.npy")
+    budget.take(member.file_size * (6 if is_text else 1), "its arrays")
     with archive.open(member) as file:
         version = np.lib.format.read_magic(file)
         reader = (
@@ -84,7 +81,10 @@ def _claimed(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> int:
         size = math.prod(shape) * dtype.itemsize
         if min(shape, default=0) < 0 or size + file.tell() > member.file_size:
             raise Refused(f"{member.filename!r} is shorter than its shape {shape}.")
-    return member.file_size
+    if member.filename in ("X.npy", "Y.npy") and 0 in shape:
+        raise Refused(f"{member.filename[0]} has shape {shape}; it must not be empty.")
+    if dtype.kind in "biuf":
+        budget.take(_NUMBER * math.prod(shape), "its arrays")
 
 
 def _rows(arrays: dict[str, NDArray[Any]]) -> Any:
@@ -108,11 +108,8 @@ def _csr(arrays: dict[str, NDArray[Any]]) -> Any:
         if arrays[key].ndim != 1 or arrays[key].dtype.kind not in "iu":
             raise Refused(f"{key!r} must be a list of whole numbers.")
     shape = tuple(int(size) for size in arrays["shape"])
-    if len(shape) != 2 or shape[1] > MAX_FEATURES:
-        raise Refused(
-            f"its shape is {shape}; expected two numbers, and at most "
-            f"{MAX_FEATURES:,} features."
-        )
+    if len(shape) != 2:
+        raise Refused(f"its shape is {shape}; expected two numbers.")
     X = csr(_numeric(arrays, "data"), arrays["indices"], arrays["indptr"], shape[1])
     if X.shape != shape:
         raise Refused(f"its shape is {shape}, but its pieces hold {X.shape[0]} rows.")

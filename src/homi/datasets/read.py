@@ -12,14 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from homi.budget import Budget
 from homi.datasets import arff, libsvm, npz
 from homi.datasets.dataset import Dataset
-from homi.datasets.files import check_expansion, number, short, split_name
+from homi.datasets.files import number, short, split_name
 from homi.datasets.select import Content, Labels, Table, check_unique, indicators, split
 
 Nominal = Literal["codes", "onehot"]
 Missing = Literal["error", "mean", "median", "most_frequent", "zero"]
 Vector = NDArray[np.float64]
+
+_NOMINAL = "its nominal features, as numbers,"
 
 
 def read(
@@ -28,6 +31,7 @@ def read(
     *,
     nominal: Nominal = "codes",
     missing: Missing = "error",
+    max_memory: float | None = None,
 ) -> Dataset:
     """Read a multi-label data set from a file.
 
@@ -54,6 +58,10 @@ def read(
         What becomes of missing values of features. A nominal feature has no mean and
         no median, and takes its most frequent value instead. A missing label is
         always an error.
+    max_memory : float, optional
+        Bytes of memory that the file may take while it is read. Default: the
+        environment variable ``HOMI_MAX_MEMORY``, else 200 MiB, and 500 bytes for each
+        byte of the file beyond its first MiB.
 
     Returns
     -------
@@ -70,10 +78,10 @@ def read(
 
     Notes
     -----
-    A small file cannot claim a large memory: a compressed file may unpack to 250
-    times its size (64 MiB are always allowed, 16 GiB never exceeded), a LIBSVM file
-    has at most ten million features, a line at most 64 MiB, and the dense parts that
-    a sparse file implies take at most 4 GiB.
+    A small file cannot claim a large memory. Rows, columns, names and unpacked text
+    are charged to ``max_memory`` by the bytes that they take once they are decoded,
+    as far as possible before they are, and a line may have 1/64 of it. A file that
+    takes more is refused.
 
     Examples
     --------
@@ -87,7 +95,8 @@ def read(
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}.")
     try:
-        features, chosen = split(parser(path)(path), labels)
+        budget = Budget.of(path, max_memory)
+        features, chosen = split(parser(path)(path, budget), labels)
         X, names = _encoded(_imputed(features, missing), nominal)
         _settle(X, missing)
         return _dataset(X, indicators(chosen), names, chosen.names)
@@ -103,7 +112,7 @@ def _check_option(name: str, value: str, known: tuple[str, ...]) -> None:
         raise ValueError(f"{name}={value!r}; expected one of {', '.join(known)}.")
 
 
-def parser(path: Path) -> Callable[[Path], Content]:
+def parser(path: Path) -> Callable[[Path, Budget], Content]:
     """The function that parses a file of this name."""
     parsers = {".arff": arff.parse, ".npz": npz.parse}
     parsers |= dict.fromkeys((".libsvm", ".svm", ".svmlight", ".txt"), libsvm.parse)
@@ -147,6 +156,7 @@ def _imputed(table: Table, missing: Missing) -> Table:
     entries = table.values.data if sparse.issparse(table.values) else table.values
     if missing == "zero" or not np.isnan(entries).any():
         return table
+    table.charge(16 * len(table.names), "its missing values")
     gaps = {
         j: int(np.isnan(column).sum()) for j, column, _ in each_column(table.values)
     }
@@ -264,5 +274,12 @@ def _is_range(codes: Vector) -> bool:
 def _check_size(table: Table, changed: list[int], nominal: Nominal) -> None:
     """A sparse block has an entry in each row, a dense one all its columns."""
     widths = [len(table.nominal[j]) if nominal == "onehot" else 1 for j in changed]
-    cells = 2 * len(changed) if sparse.issparse(table.values) else sum(widths)
-    check_expansion(8 * cells * table.values.shape[0], "X with its nominal features")
+    is_sparse = sparse.issparse(table.values)
+    table.charge(48 * len(changed) if is_sparse else 16 * sum(widths), _NOMINAL)
+    if table.budget is not None:
+        table.budget.take_columns(sum(widths))
+        # Each new name begins with that of its feature, which may be long.
+        letters = sum(
+            w * len(table.names[j]) for j, w in zip(changed, widths, strict=True)
+        )
+        table.budget.take(4 * letters, _NOMINAL)

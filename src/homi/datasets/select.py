@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from homi.datasets.files import check_expansion, short
+from homi.budget import Budget
+from homi.datasets.files import short
 
 Labels: TypeAlias = "str | os.PathLike[str] | Sequence[str]"
 
@@ -32,12 +33,19 @@ class Table(NamedTuple):
     """Columns of numbers, NaN where a value is missing.
 
     A nominal column holds positions in its list of values, so that an absent entry
-    of a sparse table is the first of them, as ARFF wants it.
+    of a sparse table is the first of them, as ARFF wants it. What is made of its
+    values is charged to the budget of the file that it came from.
     """
 
     names: list[str]
     values: Any
     nominal: dict[int, list[str]]
+    budget: Budget | None = None
+
+    def charge(self, bytes_per_row: int, what: str) -> None:
+        """Charge memory for each row; a table of no file has no budget."""
+        if self.budget is not None:
+            self.budget.take(bytes_per_row * self.values.shape[0], what)
 
     def take(self, columns: Sequence[int]) -> Table:
         nominal = {
@@ -47,9 +55,10 @@ class Table(NamedTuple):
         }
         names = [self.names[j] for j in columns]
         if sparse.issparse(self.values):
-            return Table(names, self.values[:, columns], nominal)
+            return Table(names, self.values[:, columns], nominal, self.budget)
         # Unlike plain indexing, this leaves the rows contiguous.
-        return Table(names, np.take(self.values, columns, axis=1), nominal)
+        values = np.take(self.values, columns, axis=1)
+        return Table(names, values, nominal, self.budget)
 
 
 class Content(NamedTuple):
@@ -105,10 +114,15 @@ def check_unique(names: Sequence[str], what: str) -> None:
 def label_names(path: Path) -> list[str]:
     """The names in a Mulan label list, in its own order."""
     try:
-        root = defusedxml.ElementTree.parse(path).getroot()
+        # The default of an attribute, in a DTD, could be long and used often.
+        root = defusedxml.ElementTree.parse(path, forbid_dtd=True).getroot()
     except ParseError as error:
         raise ValueError(f"{path} is not well-formed XML: {error}.") from error
-    except (ValueError, LookupError) as error:  # forbidden entities; odd encodings
+    except defusedxml.DTDForbidden as error:
+        raise ValueError(
+            f"{path} is refused: it has a DTD, and a label list needs none; remove it."
+        ) from error
+    except (ValueError, LookupError) as error:  # odd encodings
         raise ValueError(f"{path} is refused: {error}") from error
     found = [e for e in root.iter() if str(e.tag).rsplit("}", 1)[-1] == "label"]
     names = [e.get("name") for e in found]
@@ -124,8 +138,7 @@ def label_names(path: Path) -> list[str]:
 def indicators(table: Table) -> NDArray[np.int8]:
     """The labels as 0 and 1, or an error that names a column, a row and a value."""
     is_sparse, (n_rows, n_labels) = sparse.issparse(table.values), table.values.shape
-    if is_sparse:
-        check_expansion(n_rows * n_labels, "the label matrix")
+    table.charge(3 * n_labels, f"its {n_rows:,} rows of {n_labels:,} labels")
     values = table.values.tocsc() if is_sparse else table.values
     columns = np.empty((n_labels, n_rows), dtype=np.int8)
     for j in range(n_labels):

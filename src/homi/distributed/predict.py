@@ -47,8 +47,6 @@ def _bare(model: Any) -> Any:
 
     Names were compared once, for all blocks; a block is an array.
     """
-    # What batches have added is solved for now, if it was not yet.
-    getattr(model, "coef_", None)
     bare = copy(model)
     for name in ("_sums", "feature_names_in_", "history_"):
         vars(bare).pop(name, None)

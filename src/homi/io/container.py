@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from homi.atomic_write import whole_file
+from homi.budget import Budget, Refused
 from homi.io.errors import ModelFileError
 
 Tensors = dict[str, NDArray[Any]]
@@ -35,6 +36,8 @@ def write_container(path: Path, header: dict[str, Any], tensors: Tensors) -> Non
         ) from error
     # Tensors are written row by row, whatever their order in memory.
     rows = {name: np.ascontiguousarray(value) for name, value in tensors.items()}
+    n_bytes = len(text) + sum(value.nbytes for value in rows.values())
+    _check_memory(path, header, Budget(n_bytes))
     metadata = {"homi": text, "sha256": _digest(text, rows)}
     with whole_file(path) as unfinished:
         unfinished.write_bytes(_safetensors().save(rows, metadata=metadata))
@@ -63,6 +66,7 @@ def read_container(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Tensor
             "whole."
         ) from error
     _check_format(path, header)
+    _check_memory(path, header, Budget(len(data)))
     if _digest(text, tensors) != stated:
         raise ModelFileError(
             f"{path} is damaged: its checksum differs from its content; copy it again "
@@ -116,6 +120,26 @@ def _check_format(path: Path, header: Any) -> None:
             f"{path} is of format {stated}, made by a newer homi; this one reads "
             f"formats up to {FORMAT}: upgrade it by pip install --upgrade homi."
         )
+
+
+def _check_memory(path: Path, header: Any, budget: Budget) -> None:
+    """Charge the arrays of texts in a header: numpy makes each as long as the longest.
+
+    All else takes memory by its size in the file.
+    """
+    left = [header]
+    try:
+        while left:
+            value = left.pop()
+            left += value.values() if isinstance(value, dict) else ()
+            left += value if isinstance(value, list) else ()
+            array = value.get("array") if isinstance(value, dict) else None
+            if isinstance(array, dict) and isinstance(array.get("values"), list):
+                texts = [text for text in array["values"] if isinstance(text, str)]
+                longest = max(map(len, texts), default=0)
+                budget.take(8 * longest * len(array["values"]), "its arrays of texts")
+    except Refused as error:
+        raise ModelFileError(f"{path} is refused: {error}") from error
 
 
 def _digest(text: str, tensors: Tensors) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,10 @@ from sklearn.feature_extraction.text import TfidfTransformer, TfidfVectorizer
 from homi.io.errors import ModelFileError
 from homi.io.fitted import rebuilt
 from homi.io.tensors import Out, Source
+from homi.io.token_patterns import check_token_pattern
+
+#: Words or letters of an n-gram.
+_MAX_NGRAM = 64
 
 
 def dump_tfidf(model: TfidfVectorizer, out: Out) -> dict[str, Any]:
@@ -28,7 +31,8 @@ def load_tfidf(params: Any, fitted: Any, source: Source) -> TfidfVectorizer:
     if model.input != "content":
         # It would open whatever files the texts name.
         raise ModelFileError("its TfidfVectorizer reads files instead of texts.")
-    _check_pattern(model.token_pattern)
+    check_token_pattern(model.token_pattern)
+    _check_ngrams(model)
     if fitted is None:
         return model
     terms = source.texts("vocabulary")
@@ -45,13 +49,13 @@ def load_tfidf(params: Any, fitted: Any, source: Source) -> TfidfVectorizer:
     return model
 
 
-def _check_pattern(pattern: Any) -> None:
-    if pattern is None:
-        return
-    try:
-        re.compile(pattern)
-    except (re.error, RecursionError, OverflowError) as error:
-        raise ModelFileError("its token_pattern is no regular expression.") from error
+def _check_ngrams(model: TfidfVectorizer) -> None:
+    """Refuse long n-grams: memory has no room for all those of a text."""
+    if not 1 <= model.ngram_range[0] <= model.ngram_range[1] <= _MAX_NGRAM:
+        raise ModelFileError(
+            f"TfidfVectorizer(ngram_range={model.ngram_range}): n-grams in a model "
+            f"file have 1 to {_MAX_NGRAM} items, and the smaller number comes first."
+        )
 
 
 def check_savable(model: TfidfVectorizer) -> None:
@@ -65,3 +69,5 @@ def check_savable(model: TfidfVectorizer) -> None:
         raise ModelFileError(
             f"TfidfVectorizer(dtype={model.dtype!r}) cannot be saved; use np.float64."
         )
+    check_token_pattern(model.token_pattern)
+    _check_ngrams(model)

@@ -14,8 +14,6 @@ import numpy as np
 
 from homi.io.errors import ModelFileError
 
-#: Characters of an array of texts: numpy gives each as much room as the longest.
-_MAX_TEXT = 2**26
 _FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 _KINDS = "biufUO"
 #: A type with a size in its name, such as U1000000000, could claim any memory.
@@ -89,8 +87,6 @@ def _decoded_array(content: dict[str, Any]) -> np.ndarray[Any, Any]:
     values = [decode(item) for item in values]
     if name == "str" and not all(isinstance(item, str) for item in values):
         raise ModelFileError("an array of texts holds something else.")
-    if name == "str" and len(values) * max(map(len, values), default=0) > _MAX_TEXT:
-        raise ModelFileError("an array of texts is too large.")
     if name not in _DTYPES:
         raise ModelFileError(f"an array of type {str(name)[:40]!r} is not read.")
     flat = np.empty(len(values), dtype=object)

@@ -1,53 +1,125 @@
-"""Rows in the blocks of dask collections -> what the solver is given."""
+"""Rows in the blocks of Dask collections; Dask is imported only for them."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils.validation import validate_data
 
+from homi.base.targets import Target, check_target
 from homi.graph import AnchorPlan, plan_anchors, tied_moments
 from homi.graph.choose import choose_graph
 from homi.graph.laplacian import possible_neighbors
 from homi.graph.reservoir import drawn
 from homi.linalg import Array
+from homi.model.batch_checks import batch_target
 from homi.model.block_checks import Expected, checked_block, checked_rows
-from homi.model.features import View
+from homi.model.features import FeatureSpace
 from homi.model.graphs import Sums, in_units
+from homi.model.rows_input import Built
 from homi.moments import Moments
+
+if TYPE_CHECKING:
+    from homi.model.route import Route
 
 log = logging.getLogger("homi")
 
 
+def is_collection(data: Any) -> bool:
+    """Return True for Dask arrays, data frames and series."""
+    return hasattr(data, "__dask_graph__")
+
+
+@dataclass(frozen=True)
 class DaskRows:
-    """All rows, in blocks that are checked where they are used.
+    """Rows and labels in blocks, which are checked where they are."""
 
-    Dask is imported here, by those who have it: only its collections lead here.
-    """
+    blocks: Any
+    target: Target
+    sample_weight: Any = None
+    label_weight: Array | None = None
 
-    def __init__(self, blocks: Any, expected: Expected) -> None:
-        self._blocks, self._expected = blocks, expected
-        self.shape: tuple[int, int] = blocks.shape
+    way = "a Dask collection"
 
-    def summed(self, function: Callable[[Any, Any], Any]) -> Any:
-        """The sum over blocks of a function of rows and labels."""
+    @classmethod
+    def of(cls, model: Any, X: Any, y: Any, sample_weight: Any) -> DaskRows:
+        """Check columns and labels without computing rows."""
+        _check_both(X, y)
+        from homi.distributed import row_blocks
+
+        blocks = row_blocks(X, y)
+        validate_data(model, blocks.X_like, skip_check_array=True)
+        return cls(blocks, _described(blocks), sample_weight)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        n, m = self.blocks.shape
+        return n, m
+
+    @property
+    def n_labels(self) -> int:
+        return len(self.target.names)
+
+    @property
+    def given(self) -> dict[str, Any]:
+        return {
+            "sample_weight": self.sample_weight,
+            "label_weight": self.label_weight,
+        }
+
+    def graph(self, name: str) -> str:
+        if name != "auto":
+            return name
+        # Lists of all rows would have to be in one memory: it is exact, or anchors.
+        exact = choose_graph(self, free=0.0)[0] == "exact"
+        chosen = "exact" if exact else "anchors"
+        log.info(
+            "graph='auto' is %r for %s rows in blocks.", chosen, f"{self.shape[0]:,}"
+        )
+        return chosen
+
+    def build(self, route: Route) -> Built:
+        standardize = route.settings.standardize
+        if route.graph == "anchors":
+            plan = self._plan(route)
+            sums = Sums(plan, self._summed(partial(tied_moments, plan=plan)))
+            return Built(FeatureSpace(None, *sums.units(standardize)), sums=sums)
+        moments = self._summed(Moments.from_rows)
+        if route.graph == "exact":
+            _, mean, scale = in_units(moments, standardize)
+            H = self._neighbor_product(route.settings.n_neighbors, mean, scale)
+            moments = replace(moments, H=H)
+        return Built(FeatureSpace(None, *in_units(moments, standardize)))
+
+    def _summed(self, function: Callable[[Any, Any], Any]) -> Any:
+        """Sum a function of rows and labels over all blocks."""
         from homi.distributed import summed
 
         check = partial(checked_block, expected=self._expected)
-        return summed(self._blocks, function, check)
+        return summed(self.blocks, function, check)
 
-    def sample(self, seed: int) -> Any:
-        """The rows that a stream of all of them would keep."""
+    def _plan(self, route: Route) -> AnchorPlan:
+        """Make the plan that a stream of all rows would make."""
         from homi.distributed import taken
 
         check = partial(checked_rows, expected=self._expected)
-        return taken(self._blocks, drawn(*self.shape, seed), check)
+        seed = route.seed()
+        sample = taken(self.blocks, drawn(*self.shape, seed), check)
+        settings = route.settings
+        return plan_anchors(
+            sample,
+            settings.n_neighbors,
+            settings.n_anchors,
+            standardize=settings.standardize,
+            seed=seed,
+        )
 
-    def neighbour_product(self, n_neighbors: int, mean: Array, scale: Array) -> Array:
+    def _neighbor_product(self, n_neighbors: int, mean: Array, scale: Array) -> Array:
         """``XᵀLX`` with the exact graph of all rows."""
         from homi.distributed import computed, neighbour_product
 
@@ -55,45 +127,45 @@ class DaskRows:
         if s == 0:
             return np.zeros((self.shape[1],) * 2)
         check = partial(checked_rows, expected=self._expected)
-        return computed(neighbour_product(self._blocks, s, mean, scale, check))
+        product: Array = computed(neighbour_product(self.blocks, s, mean, scale, check))
+        return product
 
-
-def dask_view(model: Any, rows: DaskRows, weights: Array | None) -> View:
-    """The features and the graph that the model's parameters ask for."""
-    if weights is not None:
-        raise ValueError(
-            "sample_weight is not taken with dask collections; compute them first, or "
-            "repeat rows."
+    @property
+    def _expected(self) -> Expected:
+        """What every block must have."""
+        is_indicator = self.target.encoding.kind == "multilabel-indicator"
+        return Expected(
+            self.shape[1],
+            self.n_labels,
+            _names(self.blocks.X_like),
+            _names(self.blocks.y_like),
+            None if is_indicator else self.target.classes,
         )
-    model.graph_ = _graph(model, rows) if model.gamma > 0 else "none"
-    if model.graph_ == "anchors":
-        plan = _plan(model, rows)
-        model._sums = Sums(plan, rows.summed(partial(tied_moments, plan=plan)))
-        return View(rows, *model._sums.units(model.standardize))
-    moments = rows.summed(Moments.from_rows)
-    if model.graph_ == "exact":
-        _, mean, scale = in_units(moments, model.standardize)
-        H = rows.neighbour_product(model.n_neighbors, mean, scale)
-        moments = replace(moments, H=H)
-    return View(rows, *in_units(moments, model.standardize))
 
 
-def _graph(model: Any, rows: DaskRows) -> str:
-    if model.graph != "auto":
-        return str(model.graph)
-    # Lists of all rows would have to be in one memory: it is exact, or anchors.
-    is_exact = choose_graph(rows, free=0.0)[0] == "exact"
-    chosen = "exact" if is_exact else "anchors"
-    log.info("graph='auto' is %r for %s rows in blocks.", chosen, f"{rows.shape[0]:,}")
-    return chosen
+def _check_both(X: Any, Y: Any) -> None:
+    for name, given, other in (("X", X, "y"), ("y", Y, "X")):
+        if not is_collection(given):
+            raise TypeError(
+                f"{other} is a Dask collection and {name} is a "
+                f"{type(given).__name__}; pass both as Dask arrays or data frames, or "
+                f"compute {other} first."
+            )
 
 
-def _plan(model: Any, rows: DaskRows) -> AnchorPlan:
-    seed = model._seed()
-    return plan_anchors(
-        rows.sample(seed),
-        model.n_neighbors,
-        model.n_anchors,
-        standardize=model.standardize,
-        seed=seed,
-    )
+def _described(blocks: Any) -> Target:
+    """Names and classes of the labels, without the labels themselves."""
+    like = blocks.y_like
+    if like.ndim == 1:
+        classes = blocks.classes()
+        return batch_target(classes, classes)
+    dtype = np.asarray(like).dtype
+    empty = np.zeros((1, like.shape[1]), dtype=dtype if dtype.kind in "iu" else int)
+    target = check_target(empty, compact=False)
+    if not hasattr(like, "columns"):
+        return target
+    return replace(target, names=np.array(list(like.columns), dtype=object))
+
+
+def _names(like: Any) -> tuple[Any, ...] | None:
+    return tuple(like.columns) if hasattr(like, "columns") else None

@@ -33,7 +33,7 @@ class RowSpace(NamedTuple):
 
 
 @dataclass(frozen=True)
-class View:
+class FeatureSpace:
     """Features that scores are linear in, and what was learnt of them.
 
     Attributes
@@ -63,14 +63,14 @@ class View:
     row_space: RowSpace | None = None
 
     @property
-    def units(self) -> tuple[Any, ...]:
-        """What leads from a solution to the features as given."""
+    def scaling(self) -> tuple[Any, ...]:
+        """Mean, scale and, if compacted, basis: from a solution to the features."""
         return self.row_space or (self.mean, self.scale)
 
     @property
     def n_features(self) -> int:
         """How many features there are, or were before they were compacted."""
-        return len(self.units[1])
+        return len(self.scaling[1])
 
     def features_of(self, X: Any) -> Any:
         """The features of other rows."""
@@ -84,14 +84,14 @@ def is_compacted(n: int, m: int) -> bool:
     return m >= MANY_FEATURES and is_wide(n, m)
 
 
-def linear_view(
+def linear_features(
     X: Any,
     Y: Any,
     *,
     standardize: bool,
     weights: Array | None = None,
     compact: bool = False,
-) -> View:
+) -> FeatureSpace:
     """The rows themselves or, compact, in the space they span; without a graph."""
     if compact:
         return _compact_view(X, Y, standardize, weights)
@@ -100,10 +100,12 @@ def linear_view(
     if standardize:
         mean, scale = moments.x_mean, moments.scale()
         moments = moments.standardized()
-    return View(X, moments, mean, scale, weights=weights)
+    return FeatureSpace(X, moments, mean, scale, weights=weights)
 
 
-def _compact_view(X: Any, Y: Any, standardize: bool, weights: Array | None) -> View:
+def _compact_view(
+    X: Any, Y: Any, standardize: bool, weights: Array | None
+) -> FeatureSpace:
     center, scale = column_units(X, weights)
     mean = center
     if not standardize:
@@ -115,7 +117,7 @@ def _compact_view(X: Any, Y: Any, standardize: bool, weights: Array | None) -> V
     moments = Moments.from_rows(features, Y, weights)
     r = features.shape[1]
     row_space = RowSpace(mean, scale, basis)
-    return View(
+    return FeatureSpace(
         features,
         moments,
         np.zeros(r),
@@ -125,17 +127,17 @@ def _compact_view(X: Any, Y: Any, standardize: bool, weights: Array | None) -> V
     )
 
 
-def kernel_view(
+def kernel_features(
     X: Any, Y: Any, kernel_map: KernelMap, *, weights: Array | None = None
-) -> View:
+) -> FeatureSpace:
     """Nyström features as they are, without a graph."""
     features = kernel_map(X)
     moments = Moments.from_rows(features, Y, weights)
     m = features.shape[1]
-    return View(features, moments, np.zeros(m), np.ones(m), kernel_map, weights)
+    return FeatureSpace(features, moments, np.zeros(m), np.ones(m), kernel_map, weights)
 
 
-def relabelled(view: View, Y: Array) -> View:
+def with_labels(view: FeatureSpace, Y: Array) -> FeatureSpace:
     """The same rows with other labels; what is known of the features stays."""
     moments = view.moments
     w = None if view.weights is None else view.weights[:, None]
@@ -148,13 +150,13 @@ def relabelled(view: View, Y: Array) -> View:
     return replace(view, moments=changed)
 
 
-def tied(
-    view: View,
+def with_exact_graph(
+    view: FeatureSpace,
     X: Any,
     n_neighbors: int,
     *,
     search: Callable[..., Neighbours] = nearest,
-) -> View:
+) -> FeatureSpace:
     """The same with the graph of the rows X, in the units that they are seen in."""
     weights, units = view.weights, units_of(view)
     L = neighbour_laplacian(X, n_neighbors, weights=weights, **units, search=search)
@@ -162,7 +164,7 @@ def tied(
     return replace(view, moments=moments)
 
 
-def units_of(view: View) -> dict[str, Array]:
+def units_of(view: FeatureSpace) -> dict[str, Array]:
     """``mean`` and ``scale`` of the rows, in which the graph sees them."""
     if view.row_space is not None:
         return {"mean": view.row_space.mean, "scale": view.row_space.scale}

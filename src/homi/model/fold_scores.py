@@ -24,7 +24,7 @@ from scipy import sparse
 from sklearn.model_selection import KFold
 
 from homi.linalg import Array
-from homi.model.features import View
+from homi.model.features import FeatureSpace
 from homi.moments import Moments
 from homi.solver import Correction, Path, graph_path, shares, weight_path
 
@@ -51,7 +51,7 @@ def held_out_rows(n: int, seed: int) -> list[Rows]:
     return [rows for _, rows in splits.split(np.empty(n))]
 
 
-def folds(view: View, Y: Array, L: Any, seed: int) -> Iterator[Fold]:
+def folds(view: FeatureSpace, Y: Array, L: Any, seed: int) -> Iterator[Fold]:
     """Five folds of the rows of a view; the moments of the others are sums of parts.
 
     The graph of the others is that of all rows without the ties to rows held out. Its
@@ -68,7 +68,7 @@ def folds(view: View, Y: Array, L: Any, seed: int) -> Iterator[Fold]:
         yield Fold(rows, others, rest, view.moments.y_mean - rest.y_mean)
 
 
-def _tied(rest: Moments, view: View, L: Any, others: Rows) -> Moments:
+def _tied(rest: Moments, view: FeatureSpace, L: Any, others: Rows) -> Moments:
     inner = sparse.csr_array(L)[others][:, others]
     S = sparse.diags_array(inner.diagonal()) - inner
     own = sparse.diags_array(np.asarray(S.sum(axis=1)).ravel()) - S
@@ -81,7 +81,7 @@ def _tied(rest: Moments, view: View, L: Any, others: Rows) -> Moments:
 
 
 def graphs_by_folds(
-    view: View,
+    view: FeatureSpace,
     Y: Array,
     L: Any,
     lams: Sequence[float],
@@ -101,7 +101,7 @@ def graphs_by_folds(
 
 
 def corrections_by_folds(
-    view: View,
+    view: FeatureSpace,
     Y: Array,
     L: Any,
     params: dict[str, Any],
@@ -137,7 +137,7 @@ def corrections_by_folds(
     return found
 
 
-def _scores(view: View, fold: Fold, path: Path, inverse: Array) -> Array:
+def _scores(view: FeatureSpace, fold: Fold, path: Path, inverse: Array) -> Array:
     """Of the rows held out, by the model of the others."""
     W = path.weights(inverse) / view.scale[:, None]
     mean = fold.moments.x_mean * view.scale + view.mean

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from homi.base.warn import warn
 from homi.graph import (
     AnchorPlan,
     TiedMoments,
@@ -22,7 +22,7 @@ from homi.graph.approximate import ApproximateSearch
 from homi.graph.choose import choose_graph
 from homi.graph.reservoir import sample_rows
 from homi.linalg import Array
-from homi.model.features import View, tied, units_of
+from homi.model.features import FeatureSpace, units_of, with_exact_graph
 from homi.moments import Moments
 
 GRAPHS = ("auto", "exact", "approximate", "anchors")
@@ -73,15 +73,17 @@ def plan_of(
     )
 
 
-def anchored(
+def with_anchor_graph(
     X: Any, Y: Any, plan: AnchorPlan, standardize: bool, weights: Array | None
-) -> tuple[View, Sums]:
+) -> tuple[FeatureSpace, Sums]:
     """The rows themselves, tied to anchors."""
     sums = Sums(plan, tied_moments(X, Y, plan, weights=weights))
-    return View(X, *sums.units(standardize), weights=weights), sums
+    return FeatureSpace(X, *sums.units(standardize), weights=weights), sums
 
 
-def anchored_features(view: View, X: Any, plan: AnchorPlan) -> View:
+def features_with_anchor_graph(
+    view: FeatureSpace, X: Any, plan: AnchorPlan
+) -> FeatureSpace:
     """Other features of the rows X, with the rows tied to anchors."""
     center = view.moments.x_mean
     ties = tie_features(X, view.features, plan, center, view.weights)
@@ -89,10 +91,12 @@ def anchored_features(view: View, X: Any, plan: AnchorPlan) -> View:
     return replace(view, moments=total.with_graph(replace(plan, center=center)))
 
 
-def listed(view: View, X: Any, n_neighbors: int, seed: int) -> tuple[View, float]:
+def with_approximate_graph(
+    view: FeatureSpace, X: Any, n_neighbors: int, seed: int
+) -> tuple[FeatureSpace, float]:
     """The view with the approximate graph of the rows X, and its recall."""
     search = ApproximateSearch(seed)
-    view = tied(view, X, n_neighbors, search=search)
+    view = with_exact_graph(view, X, n_neighbors, search=search)
     log.info("approximate graph: recall %.3f on a sample of rows.", search.recall)
     return view, search.recall
 
@@ -100,11 +104,11 @@ def listed(view: View, X: Any, n_neighbors: int, seed: int) -> tuple[View, float
 class Graph(NamedTuple):
     """A view with its graph, and the Laplacian of the rows; None for no graph."""
 
-    view: View
+    view: FeatureSpace
     L: Any = None
 
 
-def neighbour_graph(view: View, X: Any, n_neighbors: int, seed: int) -> Graph:
+def neighbour_graph(view: FeatureSpace, X: Any, n_neighbors: int, seed: int) -> Graph:
     """The view with the graph of the rows X, by lists where they are too many."""
     exact = choose_graph(X)[0] == "exact"
     search = nearest if exact else ApproximateSearch(seed)
@@ -116,9 +120,7 @@ def neighbour_graph(view: View, X: Any, n_neighbors: int, seed: int) -> Graph:
 def warn_of_few_rows(n_neighbors: int, n: int) -> None:
     """Warn that each of n rows has fewer neighbors than a user has asked for."""
     if n_neighbors >= n:
-        warnings.warn(
+        warn(
             f"n_neighbors={n_neighbors} with {n} rows: each row has all {n - 1} others "
-            f"for neighbors; pass at most {n - 1}.",
-            UserWarning,
-            stacklevel=4,
+            f"for neighbors; pass at most {n - 1}."
         )

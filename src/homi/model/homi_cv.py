@@ -1,4 +1,4 @@
-"""HOMI that chooses its own hyper-parameters."""
+"""HOMICV: HOMI with hyper-parameters chosen by cross-validation."""
 
 from __future__ import annotations
 
@@ -20,71 +20,77 @@ from homi.base._compat import (
 )
 from homi.base.classifier import MultiLabelClassifier, strictly_inside
 from homi.linear import fit_sigmoids
-from homi.model.features import View, is_compacted, kernel_view, linear_view
+from homi.model.features import (
+    FeatureSpace,
+    is_compacted,
+    kernel_features,
+    linear_features,
+)
 from homi.model.graphs import warn_of_few_rows
 from homi.model.homi import HOMI
 from homi.model.kernel_map import KERNELS, KernelMap
 from homi.model.route import check_direct
-from homi.model.scoring import GOALS, Array, goal
-from homi.model.search import Look, Search, Space, Trial
+from homi.model.scoring import OBJECTIVES, Array, goal
+from homi.model.search import Candidate, FeatureChoice, Search, Space
 
-#: Penalties tried by default: from nearly none to more than rows of most data sets.
+#: Penalties tried by default.
 _LAMS = tuple(float(x) for x in np.logspace(-3, 4, 15))
 #: Weights of the graph, 0 (no graph) always among them.
 _GAMMAS = (0.01, 0.03, 0.1, 0.3, 1.0)
-#: Weights of a label's errors, 1 always among them: the less, the more it is drawn to
-#: its mean by λ and γ. Rare labels ask for less.
+#: Weights of a label's errors, beside 1. The smaller the weight, the more λ and γ
+#: shrink the label toward its mean, which suits rare labels.
 _LABEL_WEIGHTS = (1e-3, 3e-3, 1e-2, 0.03, 0.1, 0.3, 3.0, 10.0)
-#: How far corrections of scores by each other are trusted; none always among them.
+#: Strengths of the label correction, beside none.
 _BETAS = (1e-2, 0.1, 1.0, 10.0, 100.0)
 #: Kernels whose width matters.
 _KERNELS = ("rbf", "laplacian")
-#: Widths of the kernel, as multiples of that by the median distance.
+#: Widths of a kernel, as factors of the width by the median distance.
 _WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
-#: Rows that each row is tied to; the others are tried if the first, 10, helps.
+#: Numbers of neighbors; 10 is tried first, the others if it helps.
 _NEIGHBORS = (5, 10, 20)
-#: What ``cv_results_`` tells of each candidate.
+#: Keys of ``cv_results_``.
 _COLUMNS = ("params", "score", "held_out", "weighted", "calibrated")
 
 
 class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
-    r"""HOMI whose hyper-parameters are chosen by scores of rows that were held out.
+    r"""HOMI with hyper-parameters chosen by cross-validation; log-odds as scores.
 
-    Every row is scored by the model of all other rows. Without a graph, the score of
-    row i and a label has a closed form,
+    The strongest classifier of this library, with nothing to set. Every row is scored
+    by the model of all other rows. Without a graph, that leave-one-out score of row i
+    and a label has a closed form,
 
     .. math:: \hat f_{-i} = \frac{f_i - h_{ii}\, y_i}{1 - h_{ii}}, \qquad
               h_{ii} = \frac1n + \tilde x_i^T (\tilde X^T \tilde X + \lambda I)^{-1}
               \tilde x_i
 
-    with :math:`\tilde x` the rows less their mean, so that no model is fitted twice.
-    The choice is made in turns: features (standardised or not; as they are, or
-    Nyström features of a kernel) and λ without a graph; the width of each kernel; then
-    by five folds the graph, with γ, its number of neighbours and λ around the best,
-    and whether and how far scores correct each other, with labels counted alike or by
-    weights of their own (each the one with the least squared error of rows held out, in
-    effect a λ for each label; taken unless the folds' goal is less by more than a
-    standard error). Corrections are those of ``correlation="held-out"`` of
-    :class:`HOMI`. Biases have no penalty, so that ridge regression is among the
-    candidates, chosen as by scikit-learn's ``RidgeCV``.
+    with the centered rows :math:`\tilde x`, so that no model is fitted twice.
 
-    In the end, each label's scores become log-odds by Platt's sigmoid, fitted to scores
-    of rows held out. A label keeps its order of the rows, but the labels of a row are
-    compared by their probabilities: squared errors leave scores of rare labels too near
-    to those of frequent ones. ``decision_function`` gives the log-odds, and
-    ``predict_proba`` is calibrated.
+    The search has four stages. Features (standardized or not, as they are or Nyström
+    features of a kernel) and λ, without a graph. The width of each kernel. By five
+    folds, the graph: γ, the number of neighbors, and λ around the best. By the same
+    folds, the label correction of ``correlation="held-out"`` in :class:`HOMI` and its
+    strength, with equal weights of the labels or with one for each label. A label's
+    weight is the one with the least leave-one-out squared error, in effect a λ of its
+    own; such weights are taken unless the objective is worse by more than one standard
+    error over folds. Intercepts are not penalized, so that the ridge regressions of
+    scikit-learn's ``RidgeCV`` are among the candidates.
+
+    Last, Platt's sigmoid maps each label's held-out scores to log-odds. A label keeps
+    its order of the rows, but the labels of a row are compared by their probabilities:
+    squared errors leave scores of rare labels too near to those of frequent ones.
+    ``decision_function`` gives the log-odds, and ``predict_proba`` is calibrated.
 
     Parameters
     ----------
     scoring : str or callable, default="average_precision"
-        What is made as large as can be: "average_precision" of all labels of all rows
-        together, "neg_mean_squared_error", a metric of ``homi.metrics`` by its name
-        (losses are made small), or a function of Y and scores, which is asked about all
-        rows and, where labels may have weights, about each fold. A score above one half
-        predicts a label.
+        Score to maximize: "average_precision" of all labels of all rows together,
+        "neg_mean_squared_error", a metric of ``homi.metrics`` by name (losses are
+        minimized), or a function of Y and scores, which is computed on all rows and,
+        where labels may have weights, on each fold. A label is predicted where its
+        score exceeds one half.
     lams : array-like of float in (0, inf), default=None
         λ to try; None for 15 values from 0.001 to 10,000, times the mean variance of
-        the features where these are neither standardised nor those of a kernel.
+        the features where these are neither standardized nor those of a kernel.
     gammas : array-like of float in [0, inf), default=None
         γ to try beside 0, which is no graph; None for five from 0.01 to 1. Empty for
         no graph.
@@ -92,29 +98,28 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
         Weights to choose from for each label beside 1; None for eight from 0.001 to
         10. Empty for 1 alone.
     betas : array-like of float in (0, inf), default=None
-        β to try beside no correction; None for five from 0.01 to 100. Empty for
+        β to try beside no label correction; None for five from 0.01 to 100. Empty for
         none.
     kernels : sequence of {"rbf", "laplacian"}, default=("rbf", "laplacian")
         Kernels to try beside the features as they are.
     widths : array-like of float in (0, inf), default=None
-        Widths of a kernel to try, as factors of the ``gamma`` that :class:`HOMI` takes
-        by default; None for six from 1/4 to 8, walked from 1 as long as the score
+        Widths of a kernel to try, as factors of the default ``gamma`` of
+        :class:`HOMI`; None for six from 1/4 to 8, tried from 1 on as long as the score
         rises. Empty for no kernel.
     n_neighbors : int, or array-like of int in [1, inf), default=(5, 10, 20)
-        How many rows each row is tied to by the graph. If there are several, the one
-        nearest to 10 is tried first, and the others if that graph helps.
+        Numbers of neighbors in the graph. The one nearest to 10 is tried first, and
+        the others if that graph helps.
     n_components : int in [1, inf), default=1000
-        Most Nyström features.
+        Largest number of Nyström features.
     standardize : bool or "auto", default="auto"
-        Whether every feature is brought to mean 0 and variance 1; "auto" tries both.
+        Whether to scale every feature to mean 0 and variance 1; "auto" tries both.
     calibration : "sigmoid" or None, default="sigmoid"
-        Whether scores become log-odds. Weights and corrections are then chosen by
+        Whether scores become log-odds. The label correction is then chosen by
         probabilities. None for the scores of ``best_estimator_`` as they are.
     time_budget : float in (0, inf) or None, default=None
-        Seconds after which nothing more is tried; what was found so far is taken. At
-        least one candidate is always tried.
+        Seconds after which no further candidate is tried. At least one always is.
     n_jobs : int or None, default=None
-        Threads that try features at a time; None is one, -1 as many as processors.
+        Number of threads that try features; None is one, -1 as many as processors.
         Each holds features of its own in memory.
     random_state : int, RandomState instance or None, default=0
         Seed of the landmarks of kernels and of the folds; None for another one at
@@ -127,28 +132,27 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
     best_params_ : dict
         Its hyper-parameters that were chosen.
     label_weight_ : ndarray of shape (n_labels,) or None
-        What it was fitted with as ``label_weight``; None where labels count alike.
+        Its ``label_weight``; None where labels have equal weights.
     odds_slope_, odds_offset_ : ndarray of shape (n_labels,) or None
-        What makes log-odds of the decision scores of ``best_estimator_``: each label's
-        slope times these, and its offset. None where they stay as they are.
+        Slope and offset that map the decision scores of ``best_estimator_`` to
+        log-odds. None without calibration.
     best_score_ : float
-        The goal that it reached on rows held out.
+        Its cross-validated score.
     cv_results_ : dict of list
-        One entry for each candidate that was tried, in order: ``"params"``,
-        ``"score"``, ``"held_out"``: "one row", or "a fold" for graphs, weights,
-        corrections and the candidates that they are compared with, ``"weighted"``:
-        whether labels have weights of their own, and ``"calibrated"``: whether the goal
-        was asked about probabilities.
+        One entry for each candidate, in the order tried: ``"params"``; ``"score"``;
+        ``"held_out"``, "one row" for leave-one-out and "a fold" for folds;
+        ``"weighted"``, whether each label has a weight of its own; ``"calibrated"``,
+        whether the score was computed from probabilities.
     classes_, label_names_, n_features_in_, feature_names_in_
-        As of :class:`HOMI`.
+        As in :class:`HOMI`.
 
     Notes
     -----
     One eigenvalue problem of the features' Gram matrix serves all λ, and one for each
-    fold and λ all γ; a candidate more costs a product of the rows with the weights.
-    The moments of a fold's training rows are sums. The rows are kept in memory as dense
-    coordinates. A row left out one by one would keep its ties in the graph, which no
-    new row has, so that graphs are measured by folds.
+    fold and λ all γ; another candidate costs one product of the rows with the weights.
+    The moments of a fold's training rows are sums. The rows are held in memory as dense
+    coordinates. Graphs are compared by folds, because a left-out row would keep its
+    edges, which no new row has.
 
     Progress is shown by scikit-learn's callbacks:
     ``HOMICV().set_callbacks(sklearn.callback.ProgressBar())``.
@@ -172,7 +176,7 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
 
     _label_squares = 2
     _parameter_constraints = {
-        "scoring": [StrOptions(set(GOALS)), callable],
+        "scoring": [StrOptions(set(OBJECTIVES)), callable],
         "lams": ["array-like", None],
         "gammas": ["array-like", None],
         "label_weights": ["array-like", None],
@@ -222,7 +226,7 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
         self.random_state = random_state
 
     def fit(self, X, y):
-        """Choose hyper-parameters by held-out scores, then fit to all rows.
+        """Choose hyper-parameters by cross-validation, then fit to all rows.
 
         Parameters
         ----------
@@ -233,7 +237,7 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
 
         Returns
         -------
-        self : object
+        self : HOMICV
             The fitted classifier.
         """
         self.fit_held_out(X, y)
@@ -242,7 +246,7 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
     def fit_held_out(self, X, y):
-        """Fit, and give what the choice was made by.
+        """Fit, and return the held-out scores of the chosen model.
 
         Parameters
         ----------
@@ -252,10 +256,9 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
         Returns
         -------
         scores : ndarray of shape (n_samples, n_labels)
-            What ``decision_function`` would give for each row if the chosen model had
-            been fitted without it: to all other rows, or to other folds where a graph
-            or corrections were tried. The sigmoids are those of all rows, and where
-            there are any, or folds, so is the share of each label.
+            ``decision_function`` of each row by a model fitted without it: to all other
+            rows, or to other folds where a graph or corrections were tried. The
+            sigmoids and the share of each label are those of all rows.
         """
         rows, target = self._check_fit_input(X, y)
         Y = target.indicator
@@ -267,7 +270,7 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
         search = Search(
             rows,
             Y,
-            lambda look: self._see(look, rows, Y, seed),
+            lambda choice: self._build_features(choice, rows, Y, seed),
             goal(self.scoring),
             deadline=self._deadline(),
             n_jobs=self.n_jobs,
@@ -314,9 +317,9 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
         return scores * self.odds_slope_ + self.odds_offset_
 
     def _tell(self, groups: Any, X: Any, y: Any) -> Any:
-        """A callback's view of the search: each group of candidates is a step."""
+        """Return what tells callbacks of each group of candidates that was tried."""
 
-        def after(best: Trial) -> None:
+        def after(best: Candidate) -> None:
             group = groups.subcontext(task_name="candidates")
             group.call_on_fit_task_begin(estimator=self, X=X, y=y)
             group.call_on_fit_task_end(
@@ -329,33 +332,38 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
 
         return after
 
-    def _see(
-        self, look: Look, X: Any, Y: Any, seed: int
-    ) -> tuple[View, dict[str, Any], float]:
-        named: dict[str, Any] = {"kernel": look.kernel, "standardize": look.standardize}
-        if look.kernel is None:
+    def _build_features(
+        self, choice: FeatureChoice, X: Any, Y: Any, seed: int
+    ) -> tuple[FeatureSpace, dict[str, Any], float]:
+        named: dict[str, Any] = {
+            "kernel": choice.kernel,
+            "standardize": choice.standardize,
+        }
+        if choice.kernel is None:
             n, m = X.shape
             compact = is_compacted(n, m)
             check_direct(n + 1 if compact else m)
-            view = linear_view(X, Y, standardize=look.standardize, compact=compact)
+            view = linear_features(
+                X, Y, standardize=choice.standardize, compact=compact
+            )
             variance = np.trace(view.moments.Sxx) / view.n_features
             unit = float(variance / view.moments.n) if self.lams is None else 1.0
             return view, named, unit or 1.0
         mapped = KernelMap(
             X,
-            look.kernel,
+            choice.kernel,
             self.n_components,
             {},
-            standardize=look.standardize,
+            standardize=choice.standardize,
             rng=check_random_state(seed),
-            factor=look.width,
+            factor=choice.width,
         )
         named |= {"kernel_params": {"gamma": mapped.nystroem.gamma}}
-        return kernel_view(X, Y, mapped), named, 1.0
+        return kernel_features(X, Y, mapped), named, 1.0
 
     def _space(self, n: int, m: int) -> Space:
         scaled = self.standardize
-        # Rows of one or two features have no graph: all are fully correlated.
+        # Rows of one or two features are all fully correlated: they have no graph.
         gammas = _checked("gammas", self.gammas, _GAMMAS) if m > 2 else ()
         return Space(
             standardize=[True, False] if scaled == "auto" else [bool(scaled)],
@@ -404,7 +412,7 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
 def _checked(
     name: str, given: Any, default: tuple[float, ...] = ()
 ) -> tuple[float, ...]:
-    """Positive numbers; γ = 0 is tried in any case, and need not be given."""
+    """Return positive numbers; γ = 0 is always tried and need not be given."""
     if given is None:
         return default
     values = tuple(float(value) for value in np.ravel(given))

@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 from homi.arrays import dense
 from homi.base.targets import Target
 from homi.linalg import Array
-from homi.model.features import View
+from homi.model.features import FeatureSpace
 from homi.solver.fill import Mask, Rows, fill
 
 
-def filled_in(view: View, X: Any, target: Target, weights: Array | None) -> Array:
+def fill_missing_labels(
+    view: FeatureSpace, X: Any, target: Target, weights: Array | None
+) -> Array:
     """All labels of all rows, from a view of those that count."""
     assert target.known is not None
     Y, known = target.indicator, target.known

@@ -1,59 +1,82 @@
-"""Fits from batches: sums that grow, and a model that is solved for when asked."""
+"""Fits from batches: each adds to sums over rows, and the model is solved from them."""
 
 from __future__ import annotations
 
-import warnings
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length
 
 from homi.base._compat import fit_context
-from homi.base.targets import Encoding
 from homi.base.validation import check_rows
+from homi.base.warn import warn
 from homi.graph import AnchorPlan, plan_anchors, tied_moments
-from homi.model.batch_checks import all_or_nothing, batch_target, check_same, naming
-from homi.model.graphs import Sums
-from homi.solver import Problem, solve_identity
-
-#: Attributes that are solved for only when somebody asks for one of them.
-_LEARNT = frozenset(
-    (
-        *("feature_weights_", "feature_bias_", "label_correlation_", "label_bias_"),
-        *("coef_", "intercept_", "history_", "n_iter_"),
-    )
+from homi.model.batch_checks import (
+    all_or_nothing,
+    batch_target,
+    check_same,
+    naming,
 )
+from homi.model.features import FeatureSpace
+from homi.model.graphs import Sums
+from homi.model.requires import check, unmet
+from homi.model.route import choose_route
+from homi.model.rows_input import Built
+
+if TYPE_CHECKING:
+    from homi.model.route import Route
 
 
-def _takes_batches(estimator: Any) -> bool:
-    return estimator._why_no_batches() is None
+@dataclass(frozen=True)
+class SummedRows:
+    """Rows that are known by their sums alone."""
+
+    sums: Sums
+    n_labels: int
+
+    way = "partial_fit"
+    given = {"sample_weight": None, "label_weight": None}
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.sums.n, len(self.sums.total.moments.x_mean)
+
+    def graph(self, name: str) -> str:
+        return "none" if self.sums.total.ties is None else "anchors"
+
+    def build(self, route: Route) -> Built:
+        units = self.sums.units(route.settings.standardize)
+        return Built(FeatureSpace(None, *units), sums=self.sums)
 
 
-class PartialFit:
-    """``partial_fit`` of HOMI.
+def _takes_batches(model: Any) -> bool:
+    if why := unmet("partial_fit", model.get_params(deep=False)):
+        raise AttributeError(why)
+    return True
 
-    A batch only adds to sums, in time linear in its rows. The model of all rows so
-    far is solved for on the first use of what is learnt, in time that does not depend
-    on the rows.
-    """
+
+class PartialFitMixin:
+    """``partial_fit`` of HOMI: sums over rows are kept, the rows are not."""
 
     _sums: Sums | None
     _n_batches: int
-    _kernel_map: Any
-    _target: Encoding
-    classes_: Any
-    label_names_: Any
+    graph_: str
 
     @available_if(_takes_batches)
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, classes=None):
         """Learn from more rows, without keeping them.
 
-        The first batch decides the anchors of the graph and the units in which rows
+        The first batch decides the anchors of the graph and the scaling in which rows
         are compared; :func:`homi.fit_stream` takes them from a sample of all batches.
         Everything else is the same as if all rows came at once. After ``fit`` with
-        ``graph="anchors"``, it goes on from there.
+        ``graph="anchors"``, it continues from there.
+
+        A batch is added in time linear in its rows. The model is then solved again, in
+        time that does not depend on the rows: pass larger batches, or use
+        :func:`homi.fit_stream`, where that takes longer than adding a batch.
 
         Parameters
         ----------
@@ -70,139 +93,114 @@ class PartialFit:
             The classifier. A batch that is refused leaves it as it was.
         """
         with all_or_nothing(self):
-            self._check_partial()
-            self._absorb(X, y, classes)
-        return self
-
-    def _why_no_batches(self) -> str | None:
-        """What of the parameters needs all rows at once, if anything does."""
-        for name, possible in (
-            ("graph", ("auto", "anchors")),
-            ("kernel", (None,)),
-            ("correlation", ("labels", "identity")),
-            ("missing_labels", ("error",)),
-            ("solver", ("auto", "direct")),
-        ):
-            value = getattr(self, name)
-            if value not in possible and not (name == "graph" and self.gamma == 0):
-                expected = " or ".join(map(repr, possible))
-                return (
-                    f"batches cannot be learnt with {name}={value!r}, which needs all "
-                    f"rows at once; use {name}={expected}, or fit."
+            sums = getattr(self, "_sums", None)
+            if sums is None and "coef_" in vars(self):
+                warn(
+                    f"this model was fitted with graph={self.graph_!r}, which keeps "
+                    "nothing to continue from: it starts anew with this batch. Fit it "
+                    "with graph='anchors' to continue."
                 )
-        return None
+            n_batches = 0 if sums is None else self._n_batches
+            sums = add_batch(self, sums, n_batches + 1, X, y, classes)
+            return fit_sums(self, sums, n_batches + 1)
 
-    def _check_partial(self) -> None:
-        if (why := self._why_no_batches()) is not None:
-            raise ValueError(why)
-        if getattr(self, "_sums", None) is None and "coef_" in vars(self):
-            warnings.warn(
-                f"this model was fitted with graph={self.graph_!r}, of which nothing "
-                "is kept to go on from: it begins anew with this batch. Fit it with "
-                "graph='anchors' to go on.",
-                UserWarning,
-                stacklevel=3,
-            )
 
-    def _absorb(self, X: Any, y: Any, classes: Any = None, plan: Any = None) -> None:
-        """Add a batch to the sums; the first one needs a plan, or becomes one."""
-        sums: Sums | None = getattr(self, "_sums", None)
-        batch, seen = (1, 0) if sums is None else (self._n_batches + 1, sums.n)
-        X, Y = self._check_named(X, y, classes, sums is None, batch, seen)
-        if sums is None:
-            plan = self._plan(X) if plan is None else plan
-            part = tied_moments(X, Y, plan, graph=self.gamma > 0)
-            sums = Sums(plan, part)
-        else:
-            graph = sums.total.ties is not None
-            part = tied_moments(X, Y, sums.plan, graph=graph)
-            sums = sums._replace(total=sums.total + part)
-        self._resume(sums, batch)
+def check_parameters(model: Any) -> None:
+    """Raise ValueError for parameters that batches cannot be fitted with."""
+    model._validate_params()
+    check("partial_fit", model.get_params(deep=False))
 
-    def _resume(self, sums: Sums, n_batches: int) -> None:
-        """Go on from sums of that many batches; columns and labels are known."""
-        self._kernel_map = None
-        self._sums, self._n_batches = sums, n_batches
-        self.graph_ = "anchors" if sums.total.ties is not None else "none"
-        for name in _LEARNT & vars(self).keys():
-            delattr(self, name)
 
-    def _check_named(
-        self, X: Any, y: Any, classes: Any, first: bool, batch: int = 1, seen: int = 0
-    ) -> Any:
-        with naming(batch, seen, X, y):
-            return self._check_batch(X, y, classes, first)
+def seed_of(model: Any) -> int:
+    """Return the seed of the plan: a number from the parameter ``random_state``."""
+    return int(check_random_state(model.random_state).randint(2**31 - 1))
 
-    def _check_rows(self, X: Any, batch: int, seen: int) -> Any:
-        """Rows of a batch that is not the first, alone."""
-        with naming(batch, seen, X, None):
-            return check_rows(self, X, reset=False)
 
-    def _check_batch(self, X: Any, y: Any, classes: Any, first: bool) -> Any:
-        if y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but "
-                "the target y is None; pass the labels as the second argument."
-            )
-        if getattr(X, "shape", (1,))[0] == 0:
-            raise ValueError(
-                f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 "
-                "is required: leave empty batches out."
-            )
-        X = check_rows(self, X, reset=first)
-        target = batch_target(y, self._known_classes(classes, first))
-        check_consistent_length(X, target.indicator)
-        if first:
-            self.classes_, self.label_names_ = target.classes, target.names
-            self._target = target.encoding
-        else:
-            named = hasattr(y, "columns")
-            check_same(target, self.label_names_, self._target, named)
-        return X, target.indicator
+def add_batch(
+    model: Any,
+    sums: Sums | None,
+    number: int,
+    X: Any,
+    y: Any,
+    classes: Any = None,
+    plan: AnchorPlan | None = None,
+) -> Sums:
+    """Return the sums with one more batch, which is the first if there are none.
 
-    def _known_classes(self, classes: Any, first: bool) -> Any:
-        """Those of a 1-D y: given, or known from before."""
-        target = getattr(self, "_target", None)
-        if target is None or target.kind == "multilabel-indicator":
-            return classes
-        return classes if first and classes is not None else self.classes_
+    The first batch is what the model's features and labels are from then on. It makes
+    the plan of the anchors, unless one is given.
+    """
+    seen = 0 if sums is None else sums.n
+    X, Y = check_batch(model, X, y, classes, number, seen, first=sums is None)
+    if sums is None:
+        plan = _plan(model, X) if plan is None else plan
+        return Sums(plan, tied_moments(X, Y, plan, graph=model.gamma > 0))
+    graph = sums.total.ties is not None
+    return sums._replace(total=sums.total + tied_moments(X, Y, sums.plan, graph=graph))
 
-    def _plan(self, X: Any) -> AnchorPlan:
-        if X.shape[0] < self.n_anchors and self.gamma > 0:
-            warnings.warn(
-                f"the first batch decides the anchors, and has {X.shape[0]} rows for "
-                f"n_anchors={self.n_anchors}; begin with a larger one, or use "
-                "homi.fit_stream.",
-                UserWarning,
-                stacklevel=4,
-            )
-        return plan_anchors(
-            X,
-            self.n_neighbors,
-            self.n_anchors if self.gamma > 0 else 0,
-            standardize=self.standardize,
-            seed=self._seed(),
+
+def fit_sums(model: Any, sums: Sums, n_batches: int) -> Any:
+    """Fit the model to all rows in the sums of that many batches."""
+    rows = SummedRows(sums, len(model.label_names_))
+    route = choose_route(model.get_params(deep=False), rows)
+    return model._store(route.fit(rows, lambda scaling, kernel_map: None), n_batches)
+
+
+def check_batch(
+    model: Any, X: Any, y: Any, classes: Any, number: int, seen: int, *, first: bool
+) -> tuple[Any, Any]:
+    """Return the rows and the indicators of a batch; errors name it and its row."""
+    with naming(number, seen, X, y):
+        return _checked(model, X, y, classes, first)
+
+
+def check_batch_rows(model: Any, X: Any, number: int, seen: int) -> Any:
+    """Return the rows of a batch that is not the first; errors name it and its row."""
+    with naming(number, seen, X, None):
+        return check_rows(model, X, reset=False)
+
+
+def _checked(model: Any, X: Any, y: Any, classes: Any, first: bool) -> tuple[Any, Any]:
+    if y is None:
+        raise ValueError(
+            f"This {type(model).__name__} estimator requires y to be passed, but "
+            "the target y is None; pass the labels as the second argument."
         )
+    if getattr(X, "shape", (1,))[0] == 0:
+        raise ValueError(
+            f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 "
+            "is required: leave empty batches out."
+        )
+    X = check_rows(model, X, reset=first)
+    target = batch_target(y, _known_classes(model, classes, first))
+    check_consistent_length(X, target.indicator)
+    if first:
+        model._keep_target(target)
+    else:
+        check_same(target, model.label_names_, model._target, hasattr(y, "columns"))
+    return X, target.indicator
 
-    def _seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
 
-    def _settle(self) -> None:
-        """Solve for the model of all rows so far."""
-        assert self._sums is not None
-        moments, mean, scale = self._sums.units(self.standardize)
-        hyper = self.lam, self.beta, self.gamma, self.penalize_bias
-        problem = Problem(moments, *hyper)
-        is_joint = self.correlation == "labels"
-        solution = self._solve(problem, None) if is_joint else solve_identity(problem)
-        self._store(solution, mean, scale)
+def _known_classes(model: Any, classes: Any, first: bool) -> Any:
+    """Classes of a 1-D y: given, or known from before."""
+    target = getattr(model, "_target", None)
+    if target is None or target.kind == "multilabel-indicator":
+        return classes
+    return classes if first and classes is not None else model.classes_
 
-    def __getattr__(self, name: str) -> Any:
-        # Called only for what is not there.
-        if name in _LEARNT and self.__dict__.get("_sums") is not None:
-            self._settle()
-            return self.__dict__[name]
-        if name == "partial_fit" and (why := self._why_no_batches()) is not None:
-            raise AttributeError(why)
-        kind = type(self).__name__
-        raise AttributeError(f"{kind!r} object has no attribute {name!r}")
+
+def _plan(model: Any, X: Any) -> AnchorPlan:
+    n_anchors = model.n_anchors if model.gamma > 0 else 0
+    if X.shape[0] < n_anchors:
+        warn(
+            f"the first batch decides the anchors, and has {X.shape[0]} rows for "
+            f"n_anchors={model.n_anchors}; start with a larger one, or use "
+            "homi.fit_stream."
+        )
+    return plan_anchors(
+        X,
+        model.n_neighbors,
+        n_anchors,
+        standardize=model.standardize,
+        seed=seed_of(model),
+    )

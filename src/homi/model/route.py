@@ -1,78 +1,286 @@
-"""Direct or iterative: which solver a fit takes, and what the latter is given."""
+"""How a fit is done: which graph, which solver, in which space; chosen once."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
+from sklearn.utils import check_random_state
 
 from homi import memory
+from homi.arrays import dense
 from homi.graph import neighbour_laplacian
 from homi.graph.approximate import ApproximateSearch
 from homi.linalg import Array
 from homi.matrix_free import (
     EXACT_LABELS,
-    Basis,
     Given,
     compacted,
     cost,
+    label_rank,
     saves_products,
+    solve_rows,
 )
 from homi.model.features import is_compacted
-from homi.model.graphs import resolve
+from homi.model.graphs import Sums
+from homi.model.kernel_map import KernelMap
+from homi.model.requires import check, unmet
+from homi.model.rows_input import Built, InMemoryRows, RowsInput
 from homi.moments import column_units
+from homi.solver import (
+    OnSweep,
+    Problem,
+    Solution,
+    correct,
+    leave_one_out,
+    random_params,
+    solve,
+    solve_identity,
+)
 
 #: Up to this many features (and EXACT_LABELS labels) the direct solver is taken.
 FEW_FEATURES = 2_000
 
-#: More bytes than this the direct solver is not given unasked.
+#: The direct solver is not chosen where it needs more bytes than this.
 DIRECT_BYTES = 4 * 2**30
 
-#: What a non-zero of X costs the iterative solver for each label, in units of what a
-#: number in m³ or l³ costs the direct one: about 500 products of 4 ns beside 0.7 ns.
+#: Cost of a stored value of X for each label with the iterative solver, relative to
+#: that of a number in m³ or l³ with the direct one: about 500 products of 4 ns beside
+#: 0.7 ns.
 PRODUCTS = 3_000
 
-#: Parameters that the iterative solver takes only one value of.
-_ONLY = {
-    "sweep": "joint",
-    "init": "zeros",
-    "correlation": "labels",
-    "kernel": None,
-    "penalize_bias": True,
-    "missing_labels": "error",
-}
+#: Scaling and kernel map of the features -> what is called after each sweep, if any.
+MakeHook = Callable[[tuple[Any, ...], KernelMap | None], OnSweep | None]
 
 
-def chosen_solver(model: Any, X: Any, Y: Any, *, weighted: bool) -> str:
-    """The solver that the parameters of a model and the size of the data ask for."""
-    (n, m), n_labels = X.shape, Y.shape[1]
-    nnz = X.nnz if sparse.issparse(X) else X.size
-    unfit = _why_not(model, weighted)
-    if model.solver == "iterative" and unfit:
-        raise ValueError(
-            f'solver="iterative" needs {unfit}; change that, or use solver="direct".'
+class Fitted(NamedTuple):
+    """What a fit leaves behind: a solution, its scaling, and facts about the route."""
+
+    solution: Solution
+    #: Mean and scale of the features, and a basis where they were compacted.
+    scaling: tuple[Any, ...]
+    graph: str
+    solver: str
+    label_rank: int
+    kernel_map: KernelMap | None = None
+    sums: Sums | None = None
+    recall: float | None = None
+    filled: Array | None = None
+
+
+@dataclass(frozen=True)
+class Route:
+    """Graph, solver and space of a fit, with the parameters it was chosen for."""
+
+    settings: SimpleNamespace
+    graph: str
+    solver: str
+    compact: bool = False
+
+    def fit(self, rows: Any, make_hook: MakeHook) -> Fitted:
+        """Fit to rows; ``make_hook`` gives what is called after each sweep."""
+        fit = self._fit_rows if self.solver == "iterative" else self._fit_moments
+        try:
+            fitted = fit(rows, make_hook)
+        except np.linalg.LinAlgError as error:
+            raise ValueError(self._not_finite()) from error
+        params = fitted.solution.params
+        if not (np.isfinite(params.W).all() and np.isfinite(params.B).all()):
+            raise ValueError(self._not_finite())
+        return fitted
+
+    def _not_finite(self) -> str:
+        settings = self.settings
+        return (
+            f"the solution is not finite with lam={settings.lam:g}, beta="
+            f"{settings.beta:g} and gamma={settings.gamma:g}: they are too far apart "
+            "for double precision; use values nearer to 1."
         )
-    if (
-        model.solver == "direct"
-        or unfit
-        or (model.solver == "auto" and is_for_direct(n, m, n_labels, nnz))
-    ):
-        size = n + 1 if compacts(model, n, m) else m
-        if model.kernel is None:
-            check_direct(size)
-        least = partial(cost.bytes_least_direct, 0 if model.kernel else size)
-        memory.check_labels(least, n_labels, "HOMI")
-        return "direct"
-    memory.check_labels(
-        lambda count: cost.bytes_iterative(n, m, count, nnz), n_labels, "HOMI"
+
+    def rng(self) -> np.random.RandomState:
+        """Return a generator from the parameter ``random_state``."""
+        return check_random_state(self.settings.random_state)
+
+    def seed(self) -> int:
+        """Return a number from the parameter ``random_state``."""
+        return int(self.rng().randint(2**31 - 1))
+
+    def _fit_moments(self, rows: RowsInput, make_hook: MakeHook) -> Fitted:
+        settings, label_weight = self.settings, rows.given["label_weight"]
+        built = rows.build(self)
+        features = built.features
+        problem = Problem(
+            features.moments,
+            settings.lam,
+            settings.beta,
+            settings.gamma,
+            settings.penalize_bias,
+            label_weight,
+        )
+        if settings.correlation == "labels":
+            solution = self._solve(
+                problem, make_hook(features.scaling, features.kernel_map)
+            )
+        else:
+            solution = self._solve_closed_form(problem, built)
+        return Fitted(
+            solution,
+            features.scaling,
+            self.graph,
+            self.solver,
+            rows.n_labels,
+            features.kernel_map,
+            # Weights of labels are not in the sums.
+            built.sums if label_weight is None else None,
+            built.recall,
+            built.filled,
+        )
+
+    def _solve(self, problem: Problem, on_sweep: OnSweep | None) -> Solution:
+        start = None
+        if self.settings.init == "random":
+            start = random_params(problem, self.rng())
+        return solve(
+            problem,
+            sweep=self.settings.sweep,
+            start=start,
+            max_iter=self.settings.max_iter,
+            tol=self.settings.tol,
+            on_sweep=on_sweep,
+        )
+
+    def _solve_closed_form(self, problem: Problem, built: Built) -> Solution:
+        """B = I, and then, if asked for, a correction from leave-one-out scores."""
+        solution = solve_identity(problem)
+        if self.settings.correlation == "identity":
+            return solution
+        features, Y = built.features, built.labels
+        P = leave_one_out(
+            problem,
+            features.features,
+            Y,
+            solution.params.B,
+            mean=features.mean,
+            scale=features.scale,
+            weights=features.weights,
+        )
+        params = correct(
+            solution.params,
+            P,
+            dense(Y),
+            self.settings.beta,
+            features.weights,
+            problem.label_weight,
+        )
+        return replace(solution, params=params)
+
+    def _fit_rows(self, rows: InMemoryRows, make_hook: MakeHook) -> Fitted:
+        settings = self.settings
+        center, scale = column_units(rows.X)
+        mean = center
+        if not settings.standardize:
+            mean, scale = np.zeros_like(center), np.ones_like(scale)
+        L, recall = self._laplacian(rows.X, mean, scale)
+        given = Given.of(
+            rows.X,
+            rows.target.indicator,
+            mean=center,
+            scale=scale,
+            standardize=settings.standardize,
+            L=L,
+            lam=settings.lam,
+            beta=settings.beta,
+            gamma=settings.gamma,
+        )
+        scaling: tuple[Any, ...] = (mean, scale)
+        if self.compact:
+            given, basis = compacted(given)
+            scaling = (mean, scale, basis)
+        solution = solve_rows(
+            given,
+            max_iter=settings.max_iter,
+            tol=settings.tol,
+            on_sweep=make_hook(scaling, None),
+        )
+        rank = label_rank(rows.n_labels)
+        return Fitted(solution, scaling, self.graph, self.solver, rank, recall=recall)
+
+    def _laplacian(self, X: Any, mean: Array, scale: Array) -> tuple[Any, Any]:
+        """L of the rows, and its recall where it is approximate."""
+        if self.graph == "none":
+            return None, None
+        laplacian = partial(
+            neighbour_laplacian, X, self.settings.n_neighbors, mean=mean, scale=scale
+        )
+        if self.graph == "exact":
+            return laplacian(), None
+        search = ApproximateSearch(self.seed())
+        return laplacian(search=search), search.recall
+
+
+def choose_route(params: dict[str, Any], rows: Any) -> Route:
+    """Choose graph and solver for the parameters of HOMI and its rows.
+
+    Raise ValueError for parameters that do not go together, and MemoryError for what
+    does not fit.
+    """
+    settings = SimpleNamespace(**params)
+    given = params | rows.given
+    if rows.way:
+        check(rows.way, given)
+    for name in ("sample_weight", "label_weight"):
+        if given[name] is not None:
+            check(name, given)
+    if settings.solver == "iterative":
+        check('solver="iterative"', given)
+    graph = rows.graph(settings.graph) if settings.gamma > 0 else "none"
+    if given["sample_weight"] is not None:
+        check("sample_weight", given | {"graph": graph})
+    if rows.way or unmet('solver="iterative"', given) or _is_direct(settings, rows):
+        return _direct(settings, rows, graph)
+    return _iterative(settings, rows, graph)
+
+
+def _is_direct(settings: SimpleNamespace, rows: InMemoryRows) -> bool:
+    if settings.solver != "auto":
+        return bool(settings.solver == "direct")
+    return is_for_direct(*rows.shape, rows.n_labels, rows.n_stored)
+
+
+def _direct(settings: SimpleNamespace, rows: RowsInput, graph: str) -> Route:
+    n, m = rows.shape
+    # Without a penalty nothing keeps W in the space of the rows, and no batch can be
+    # added to sums in that space.
+    compact = (
+        not rows.way
+        and settings.kernel is None
+        and settings.lam > 0
+        and graph != "anchors"
+        and is_compacted(n, m)
     )
-    return "iterative"
+    size = 0 if settings.kernel else n + 1 if compact else m
+    check_direct(size)
+    least = partial(cost.bytes_least_direct, size)
+    memory.check_labels(least, rows.n_labels, "HOMI")
+    return Route(settings, graph, "direct", compact)
+
+
+def _iterative(settings: SimpleNamespace, rows: InMemoryRows, graph: str) -> Route:
+    (n, m), stored = rows.shape, rows.n_stored
+    memory.check_labels(
+        lambda count: cost.bytes_iterative(n, m, count, stored), rows.n_labels, "HOMI"
+    )
+    # It takes a sparse graph; where anchors would suit it better, an approximate one.
+    graph = "approximate" if graph == "anchors" else graph
+    return Route(settings, graph, "iterative", saves_products(n, m, stored))
 
 
 def is_for_direct(n: int, m: int, n_labels: int, nnz: int) -> bool:
-    """Whether arrays of m × m and l × l fit, and cost less than the products."""
+    """Return True where m × m and l × l arrays fit, and cost less than the products."""
     if is_compacted(n, m) and saves_products(n, m, nnz):
         return False
     if n_labels > EXACT_LABELS or cost.bytes_direct(m, n_labels) > DIRECT_BYTES:
@@ -81,94 +289,6 @@ def is_for_direct(n: int, m: int, n_labels: int, nnz: int) -> bool:
 
 
 def check_direct(m: int) -> None:
-    """Refuse m features whose moments do not fit."""
+    """Raise MemoryError for m features whose moments do not fit."""
     # Two arrays of this size are the least: G and H.
     memory.check(16 * m * m, "the direct solver")
-
-
-def _why_not(model: Any, weighted: bool) -> str:
-    """What keeps a model from the iterative solver; empty for nothing."""
-    for name, value in _ONLY.items():
-        given = getattr(model, name)
-        if given != value:
-            return f"{name}={value!r}, got {given!r}"
-    if _is_anchored(model):
-        return 'graph="exact" or "approximate", got "anchors"'
-    if weighted:
-        return "rows and labels without weights"
-    return "" if model.lam > 0 else f"lam > 0, got {model.lam!r}"
-
-
-class RowsView(NamedTuple):
-    """What the iterative solver is given of rows, and the way back to their features.
-
-    Attributes
-    ----------
-    given : Given
-        Rows, labels and graph, in the space of the rows if these are few.
-    mean, scale : ndarray of shape (m,)
-        The units of the features.
-    basis : Basis or None
-        From the space of the rows to the features; None if the latter were given.
-    """
-
-    given: Given
-    mean: Array
-    scale: Array
-    basis: Basis | None = None
-
-
-def compacts(model: Any, n: int, m: int) -> bool:
-    """Whether the direct solver sees rows in the space they span.
-
-    Not without a penalty, which keeps W in it; nor by sums that batches can add to.
-    """
-    return (
-        is_compacted(n, m)
-        and model.kernel is None
-        and model.lam > 0
-        and not _is_anchored(model)
-    )
-
-
-def _is_anchored(model: Any) -> bool:
-    return model.graph == "anchors" and model.gamma > 0
-
-
-def rows_view(model: Any, X: Any, Y: Any) -> RowsView:
-    """Rows as the iterative solver sees them."""
-    centre, scale = column_units(X)
-    if not model.standardize:
-        scale = np.ones_like(scale)
-    mean = centre if model.standardize else np.zeros_like(centre)
-    L = _laplacian(model, X, mean, scale)
-    given = Given.of(
-        X,
-        Y,
-        mean=centre,
-        scale=scale,
-        standardize=model.standardize,
-        L=L,
-        lam=model.lam,
-        beta=model.beta,
-        gamma=model.gamma,
-    )
-    n, m = X.shape
-    if saves_products(n, m, X.nnz if sparse.issparse(X) else X.size):
-        given, basis = compacted(given)
-        return RowsView(given, mean, scale, basis)
-    return RowsView(given, mean, scale)
-
-
-def _laplacian(model: Any, X: Any, mean: Array, scale: Array) -> Any:
-    """The graph as a sparse matrix; where anchors would suit it better, by lists."""
-    model.graph_ = resolve(model.graph, X) if model.gamma > 0 else "none"
-    if model.graph_ == "none":
-        return None
-    units: dict[str, Any] = {"mean": mean, "scale": scale}
-    if model.graph_ == "exact":
-        return neighbour_laplacian(X, model.n_neighbors, **units)
-    model.graph_, search = "approximate", ApproximateSearch(model._seed())
-    L = neighbour_laplacian(X, model.n_neighbors, **units, search=search)
-    model.graph_recall_ = search.recall
-    return L

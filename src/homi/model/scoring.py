@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 
 #: Labels (0/1) and scores (a label is predicted above one half) to a value, the greater
 #: the better.
-Goal = Callable[[Any, Array], float]
+Objective = Callable[[Any, Array], float]
 
 
 def average_precision(Y: Any, scores: Array) -> float:
@@ -38,23 +38,23 @@ def negative_squared_error(Y: Any, scores: Array) -> float:
     return -float(np.mean((Y - scores) ** 2))
 
 
-_OWN: dict[str, Goal] = {
+_OWN: dict[str, Objective] = {
     "average_precision": average_precision,
     "neg_mean_squared_error": negative_squared_error,
 }
 
 #: Names of goals: two of our own, and every other metric of ``homi.metrics``.
-GOALS = tuple(_OWN | METRICS)
+OBJECTIVES = tuple(_OWN | METRICS)
 
 
-def goal(scoring: str | Goal) -> Goal:
+def goal(scoring: str | Objective) -> Objective:
     """The goal of a name; a function is taken as it is."""
     if callable(scoring):
         return scoring
     return _OWN[scoring] if scoring in _OWN else _of_metric(scoring)
 
 
-def _of_metric(name: str) -> Goal:
+def _of_metric(name: str) -> Objective:
     metric = METRICS[name]
     sign = 1.0 if metric.greater_is_better else -1.0
     if metric.response == "predict":

@@ -12,20 +12,20 @@ from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from homi.linear import fit_sigmoids
-from homi.model.features import View
+from homi.model.features import FeatureSpace
 from homi.model.fold_scores import (
     corrections_by_folds,
     graphs_by_folds,
     held_out_rows,
 )
 from homi.model.graphs import Graph, neighbour_graph
-from homi.model.scoring import Array, Goal
+from homi.model.scoring import Array, Objective
 from homi.solver import RowsOnPath, ridge_path, weight_path
 
 Parameters = dict[str, Any]
 
 
-class Look(NamedTuple):
+class FeatureChoice(NamedTuple):
     """A way to see rows: scaled or not, as they are or through a kernel."""
 
     standardize: bool
@@ -57,7 +57,7 @@ class Space:
         return min(self.widths, key=lambda w: abs(np.log(w)), default=1.0)
 
 
-class Trial(NamedTuple):
+class Candidate(NamedTuple):
     """Parameters, and what they reach of the goal on rows held out."""
 
     params: Parameters
@@ -73,26 +73,26 @@ class Trial(NamedTuple):
 class Group(NamedTuple):
     """Candidates that share features, and the scores of the best of them."""
 
-    trials: list[Trial]
+    trials: list[Candidate]
     scores: Array
-    view: View
-    look: Look
+    view: FeatureSpace
+    look: FeatureChoice
     unit: float
 
     @property
-    def best(self) -> Trial:
+    def best(self) -> Candidate:
         return max(self.trials, key=_value)
 
 
 class _Found(NamedTuple):
     """A candidate by folds: its scores, and what the goal was asked about."""
 
-    trial: Trial
+    trial: Candidate
     scores: Array
     final: Array
 
 
-def _value(trial: Trial) -> float:
+def _value(trial: Candidate) -> float:
     """A goal may be NaN, as where no label ever occurs: then it is the worst."""
     return trial.value if trial.value == trial.value else -np.inf
 
@@ -131,21 +131,21 @@ class Search:
 
     X: Any
     Y: Array
-    see: Callable[[Look], tuple[View, Parameters, float]]
-    goal: Goal
+    see: Callable[[FeatureChoice], tuple[FeatureSpace, Parameters, float]]
+    goal: Objective
     deadline: float = float("inf")
     n_jobs: int | None = None
     seed: int = 0
     calibrate: bool = False
-    after: Callable[[Trial], None] = lambda trial: None
-    tried: list[Trial] = field(default_factory=list)
-    best: Trial = field(init=False)
+    after: Callable[[Candidate], None] = lambda trial: None
+    tried: list[Candidate] = field(default_factory=list)
+    best: Candidate = field(init=False)
     scores: Array = field(init=False)
-    view: View = field(init=False)
-    look: Look = field(init=False)
+    view: FeatureSpace = field(init=False)
+    look: FeatureChoice = field(init=False)
     unit: float = field(init=False)
     graph: Graph = field(init=False)
-    reached: dict[Look, float] = field(default_factory=dict)
+    reached: dict[FeatureChoice, float] = field(default_factory=dict)
 
     def run(self, space: Space) -> None:
         """Try all there is time for."""
@@ -186,7 +186,7 @@ class Search:
 
     def _try_looks(self, space: Space) -> None:
         looks = [
-            Look(scaled, kernel, space.first_width)
+            FeatureChoice(scaled, kernel, space.first_width)
             for scaled in space.standardize
             for kernel in space.kernels_tried
         ]
@@ -195,8 +195,8 @@ class Search:
     def _try_widths(self, space: Space) -> None:
         """From each kernel's first width on, as long as the next one is better."""
         for kernel in space.kernels_tried[1:]:
-            here = Look(self.look.standardize, kernel, space.first_width)
-            while not self._late():
+            here = FeatureChoice(self.look.standardize, kernel, space.first_width)
+            while not self._out_of_time():
                 near = [here._replace(width=w) for w in _next(space.widths, here.width)]
                 fresh = [look for look in near if look not in self.reached]
                 self._try_ridges(fresh, space.lams)
@@ -212,7 +212,7 @@ class Search:
         chosen, plain = self.best.params, self.view
         lams = [chosen["lam"], *_next(_scaled(space.lams, self.unit), chosen["lam"])]
         for s in sorted(space.n_neighbors, key=lambda s: abs(np.log(s / 10))):
-            if self._late():
+            if self._out_of_time():
                 return
             graph = neighbour_graph(plain, self.X, s, self.seed)
             self._try_graph(graph, chosen | {"n_neighbors": int(s)}, lams, space.gammas)
@@ -245,13 +245,13 @@ class Search:
         Then with more λ as well, as long as that helps: sigmoids give back the scale
         that it takes from the scores.
         """
-        if not (space.label_weights or space.betas) or self._late():
+        if not (space.label_weights or space.betas) or self._out_of_time():
             return
         params, graph = self.best.params, self.graph
         taken = self._corrected(params, graph, space)
         lams = _scaled(space.lams, self.unit) if self.calibrate else []
         for lam in sorted(lam for lam in lams if lam > params["lam"]):
-            if self._late():
+            if self._out_of_time():
                 break
             more = self._corrected(params | {"lam": lam}, graph, space)
             if _value(more.trial) <= _value(taken.trial):
@@ -270,7 +270,7 @@ class Search:
             corrected = {"correlation": "held-out", "beta": beta} if beta else {}
             final = self._final(scores)
             value = float(self.goal(self.Y, final))
-            trial = Trial(params | corrected, value, "a fold", own, self.calibrate)
+            trial = Candidate(params | corrected, value, "a fold", own, self.calibrate)
             self.tried.append(trial)
             if own not in best or _value(trial) > _value(best[own].trial):
                 best[own] = _Found(trial, scores, final)
@@ -300,18 +300,20 @@ class Search:
         return not np.mean(gains) >= -error
 
     def _note_fold(self, params: Parameters, scores: Array, graph: Graph) -> None:
-        trial = Trial(params, float(self.goal(self.Y, scores)), "a fold")
+        trial = Candidate(params, float(self.goal(self.Y, scores)), "a fold")
         self.tried.append(trial)
         # Scores of folds are not compared with those of rows left out one by one.
         if self.best.held_out == "one row" or _value(trial) > _value(self.best):
             self.best, self.scores, self.graph = trial, scores, graph
 
-    def _try_ridges(self, looks: Sequence[Look], lams: Sequence[float]) -> None:
+    def _try_ridges(
+        self, looks: Sequence[FeatureChoice], lams: Sequence[float]
+    ) -> None:
         self._absorb(delayed(self._ridges)(look, lams) for look in looks)
 
-    def _ridges(self, look: Look, lams: Sequence[float]) -> Group | None:
+    def _ridges(self, look: FeatureChoice, lams: Sequence[float]) -> Group | None:
         """Ridge regressions with every λ: one eigenvalue problem."""
-        if self._late():
+        if self._out_of_time():
             return None
         view, named, unit = self.see(look)
         named = named | {"gamma": 0.0, "correlation": "identity"}
@@ -325,15 +327,15 @@ class Search:
 
     def _along(
         self, rows: RowsOnPath, candidates: Iterable[tuple[Parameters, Array]]
-    ) -> tuple[list[Trial], Array]:
+    ) -> tuple[list[Candidate], Array]:
         """All candidates of a path, and the scores of the best."""
-        trials: list[Trial] = []
+        trials: list[Candidate] = []
         best: Array | None = None
         for params, inverse in candidates:
             if trials and time.monotonic() > self.deadline:
                 break
             scores = rows.held_out(self.Y, inverse)
-            trial = Trial(params, float(self.goal(self.Y, scores)))
+            trial = Candidate(params, float(self.goal(self.Y, scores)))
             if best is None or _value(trial) > max(map(_value, trials)):
                 best = scores
             trials.append(trial)
@@ -358,7 +360,7 @@ class Search:
             self.view, self.look, self.unit = group.view, group.look, group.unit
             self.graph = Graph(group.view)
 
-    def _late(self) -> bool:
+    def _out_of_time(self) -> bool:
         return bool(self.tried) and time.monotonic() > self.deadline
 
 

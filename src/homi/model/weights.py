@@ -46,18 +46,11 @@ def check_label_weight(label_weight: Any, names: NDArray[Any]) -> Array | None:
     return None if (weights == 1).all() else weights
 
 
-def counted(X: Any, Y: Any, weights: Array | None) -> tuple[Any, Any, Array | None]:
+def drop_zero_weight(
+    X: Any, Y: Any, weights: Array | None
+) -> tuple[Any, Any, Array | None]:
     """Rows that count, their labels and weights: one of weight 0 is not there."""
     if weights is None or weights.all():
         return X, Y, weights
     kept = np.flatnonzero(weights)
     return X[kept], Y[kept], weights[kept]
-
-
-def check_graph_takes(graph: str, weights: Array | None) -> None:
-    """Lists of rows do not know how many copies of a row there are."""
-    if graph == "approximate" and weights is not None:
-        raise ValueError(
-            "sample_weight needs graph='exact' or 'anchors', got 'approximate'; use "
-            "one of these, or gamma=0 for no graph."
-        )

@@ -17,6 +17,14 @@ from homi.estimators import HOMI
 from homi.graph import plan_anchors
 from homi.graph.reservoir import Reservoir
 from homi.model.graphs import Sums
+from homi.model.partial_fit import (
+    add_batch,
+    check_batch,
+    check_batch_rows,
+    check_parameters,
+    fit_sums,
+    seed_of,
+)
 from homi.streams.checkpoint import State, load, save
 from homi.streams.seen import Seen, digest, look, stamps, unchanged
 from homi.streams.sources import Batch, Source, open_source
@@ -112,15 +120,12 @@ def fit_stream(
     array([[1, 0, 1]])
     """
     model = HOMI(graph="anchors") if model is None else clone(model)
-    model._validate_params()
-    model._check_partial()
+    check_parameters(model)
     stream = open_source(source, labels, batch_size)
     path = None if checkpoint is None else Path(checkpoint)
     run = _Run(model, stream, classes, path, every, progress)
     run.sample()
-    run.sum_up()
-    model._settle()
-    return model
+    return run.sum_up()
 
 
 class _Run:
@@ -144,14 +149,14 @@ class _Run:
         if first is None:
             raise ValueError("the stream has no batches: there is nothing to learn.")
         # On the first batch: columns and labels.
-        self._first, _ = model._check_named(*first, classes, first=True)
+        self._first, _ = check_batch(model, *first, classes, 1, 0, first=True)
         self._fingerprint = _fingerprint(model)
         self._state = self._begun()
         self._saved = time.monotonic()
 
     def _begun(self) -> State:
         if self._path is None or not self._path.exists():
-            reservoir = Reservoir(self._first.shape[1], self._model._seed())
+            reservoir = Reservoir(self._first.shape[1], seed_of(self._model))
             return State("sample", 0, reservoir, files=self._files)
         state = load(self._path, self._fingerprint)
         if not unchanged(state.files, self._files):
@@ -179,7 +184,8 @@ class _Run:
         rows = self._first
         if model.gamma > 0:
             for X, _ in self._stage():
-                X = model._check_rows(X, state.batches + 1, state.reservoir.n_seen)
+                seen = state.reservoir.n_seen
+                X = check_batch_rows(model, X, state.batches + 1, seen)
                 state.reservoir.add(X)
                 self._done(X.shape[0])
             rows = state.reservoir.rows
@@ -196,22 +202,26 @@ class _Run:
         )
         self._save()
 
-    def sum_up(self) -> None:
-        """Stage 2: the sums over all rows."""
-        state, model = self._state, self._model
+    def sum_up(self) -> HOMI:
+        """Stage 2: the sums over all rows, and the model that they give."""
+        state, model, sums = self._state, self._model, None
+        assert state.plan is not None
         if state.total is not None:
-            assert state.plan is not None
-            model._resume(Sums(state.plan, state.total), state.batches)
+            sums = Sums(state.plan, state.total)
         if state.stage == "sums":
             for X, y in self._stage():
-                before = 0 if state.total is None else state.total.moments.n
-                model._absorb(X, y, self._classes, state.plan)
-                state.total = model._sums.total
-                self._done(int(state.total.moments.n - before))
+                before = 0 if sums is None else sums.n
+                given = X, y, self._classes, state.plan
+                sums = add_batch(model, sums, state.batches + 1, *given)
+                state.total = sums.total
+                self._done(sums.n - before)
             state.stage = "done"
             self._save()
+        assert sums is not None
+        model = fit_sums(model, sums, state.batches)
         if self._source.label_names is not None:
             model.label_names_ = np.array(self._source.label_names, dtype=object)
+        return model
 
     def _stage(self) -> Iterator[Batch]:
         """The batches that are left of this stage; an error is kept in no state."""

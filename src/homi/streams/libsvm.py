@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from homi.datasets.files import Refused, lines
+from homi.budget import Budget, Refused
+from homi.datasets.files import lines
 from homi.datasets.libsvm import Entries, names_in, row_in
 from homi.streams.sources import Batch
 
@@ -31,6 +32,7 @@ class LibsvmFiles:
             for chosen, columns, _ in _rows(path):
                 found.update(chosen)
                 low, high = min([low, *columns]), max([high, *columns])
+        Budget.of(paths[0]).take_columns(high + 1 - low + len(found))
         if not found:
             raise ValueError(f"{paths[0]}: no row has a label.")
         self._base, self._n_features = low, high + 1 - low

@@ -13,12 +13,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from homi.datasets.files import Refused, number, open_binary, short, split_name
+from homi.budget import Budget, Refused
+from homi.datasets.files import number, open_binary, short, split_name
 from homi.datasets.select import Content, Table, split
-from homi.datasets.tables import MISSING, PARQUET_ERRORS, n_columns
+from homi.datasets.tables import (
+    MISSING,
+    PARQUET_ERRORS,
+    n_columns,
+    open_parquet,
+    plain,
+    stored_index,
+)
 from homi.streams.sources import Batch
 
 #: Bytes of text that are parsed at a time.
@@ -74,15 +81,20 @@ class ParquetReader(TableReader):
     """Row groups are read as they are needed, and passed over if they are not."""
 
     def names(self, path: Path) -> list[str]:
-        about = _parquet(path).schema_arrow.pandas_metadata or {}
-        index = {x for x in about.get("index_columns", []) if isinstance(x, str)}
-        return [x for x in _parquet(path).schema_arrow.names if x not in index]
+        schema = _parquet(path)[1]
+        kept = [f for f in schema if f.name not in stored_index(schema)]
+        if nested := [f for f in kept if pa.types.is_nested(f.type)]:
+            raise Refused(
+                f"column {short(nested[0].name)} is of type {nested[0].type}; streams "
+                "are read from columns of numbers."
+            )
+        return [f.name for f in kept]
 
     def count(self, path: Path) -> int:
-        return math.ceil(_parquet(path).metadata.num_rows / self._size)
+        return math.ceil(_parquet(path)[0].metadata.num_rows / self._size)
 
     def tables(self, path: Path, first_row: int) -> Iterator[Any]:
-        file = _parquet(path)
+        file, schema = _parquet(path)
         about = file.metadata
         sizes = [about.row_group(g).num_rows for g in range(file.num_row_groups)]
         ends = np.cumsum(sizes)
@@ -95,15 +107,20 @@ class ParquetReader(TableReader):
             for part in file.iter_batches(
                 min(self._size, 65_536), row_groups=groups, columns=self._names
             ):
-                yield pa.Table.from_batches([part.slice(min(skip, len(part)))])
+                table = pa.Table.from_batches([part.slice(min(skip, len(part)))])
+                yield plain(table, schema, Budget.of(path))
                 skip = max(0, skip - len(part))
+        except Refused:
+            raise
         except PARQUET_ERRORS as error:
             raise Refused(f"cannot be read as Parquet: {error}") from error
 
 
-def _parquet(path: Path) -> Any:
+def _parquet(path: Path) -> tuple[Any, Any]:
     try:
-        return pq.ParquetFile(path)
+        return open_parquet(pa.OSFile(str(path)), Budget.of(path))
+    except Refused:
+        raise
     except PARQUET_ERRORS as error:
         raise Refused(f"cannot be read as Parquet: {error}") from error
 
