@@ -600,7 +600,7 @@ def test_bytes_are_the_same_in_another_process_on_another_day():
     changed = {"PYTHONHASHSEED": "1", "SOURCE_DATE_EPOCH": "86400"}
     place = {"PYTHONPATH": os.path.dirname(__file__)}
     other = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code],
+        [sys.executable, "-W", "error", "-W", "ignore::DeprecationWarning", "-c", code],
         env={**os.environ, **changed, **place},
         stdout=subprocess.PIPE,
         check=True,
