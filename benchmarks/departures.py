@@ -1,6 +1,6 @@
 """Measure what each departure from the paper changes.
 
-    python benchmarks/departures.py --output docs/departures_measured.md
+    python benchmarks/departures.py --output docs/measured/departures.md
 
 Five folds of each data set that HOMI_DATA has (yeast is always there), the paper's
 hyper-parameters, one variant a row: our default, then the paper's or the authors' way
@@ -210,8 +210,8 @@ def main():
     lines = [
         "# Departures, measured",
         "",
-        "Printed by `python benchmarks/departures.py`: five folds, mean ± standard",
-        "deviation, λ = γ = 1, β = 2, s = 10. What each means: `departures.md`.",
+        "Written by `python benchmarks/departures.py`: five folds, mean ± standard",
+        "deviation, λ = γ = 1, β = 2, s = 10. [What each means](../departures.md).",
     ]
     for name in options.datasets:
         try:

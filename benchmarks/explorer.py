@@ -28,7 +28,7 @@ from homi.atomic_write import whole_file
 from homi.datasets import load
 from homi.explorer import explain
 
-#: Hyper-parameters of each model; λ = 300 is that of docs/explorer.md.
+#: Hyper-parameters of each model; λ = 300 is that of docs/explaining.md.
 MODELS: dict[str, dict[str, float]] = {
     "emotions": {"lam": 300.0},
     "yeast": {},
@@ -199,19 +199,16 @@ def table(pages: dict[str, tuple], times: dict[str, dict[str, list[tuple]]]) -> 
 def page_text(body: str, browser: str, repeats: int, loads: list[float]) -> str:
     return f"""# How fast the label explorer is
 
-Printed by `python benchmarks/explorer.py`: medians of {repeats} and, in brackets, the
+Written by `python benchmarks/explorer.py`: medians of {repeats} and, in brackets, the
 worst. Chromium {browser}, headless, without a graphics card,
 1280 × 900 pixels, Python {platform.python_version()}; {os.cpu_count()} cores, with
 a load of {loads[0]:.1f} before and {loads[1]:.1f} after, this measurement included.
 
-An action is a real one: the mouse is moved, pressed and released on a disc, a key is
-pressed on the slider or in the search. The clock starts with the browser's own time of
-the event (an opening: with the navigation, in a fresh context, from a local file), and
-stops at the second animation frame after it. The first frame draws the answer; when the
-second comes, it is drawn. Processor time is that of the thread in which the page runs,
-all that it does until 0.4 s later: moving the mouse and finding what is under it, and
-weaker arrows, which come in the frames that follow. For openings it is until the clock
-stops. Writing a page is processor time of `explain`, without the fit.
+Actions are real mouse and key events. The clock starts at the browser's time stamp of
+the event (for opening: at the navigation, in a new context, from a local file) and
+stops at the second animation frame after it, when the first is on the screen. Processor
+time is that of the page's thread until 0.4 s after the event, which includes arrows
+drawn in later frames. Writing a page is processor time of `explain`, without the fit.
 
 {body}
 """

@@ -67,9 +67,9 @@ def head(arguments: argparse.Namespace) -> str:
     )
     return (
         "# How fast the eleven methods are\n\n"
-        f"Printed by `python benchmarks/methods.py`: {arguments.clock} time, "
-        f"one thread, medians; {versions}. Default hyper-parameters, four fifths of "
-        "the rows to learn from, the rest to predict. † marks a reconstruction.\n"
+        f"Written by `python benchmarks/methods.py`: {arguments.clock} time, "
+        f"one thread, medians; {versions}. Default hyper-parameters. Fitted to four "
+        "fifths of the rows, predicted on the rest. † marks a reconstruction.\n"
     )
 
 

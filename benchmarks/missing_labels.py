@@ -1,4 +1,4 @@
-"""Write docs/missing_labels.md: what is recovered of labels that were hidden.
+"""Write docs/measured/missing_labels.md: how well hidden labels are recovered.
 
 HOMI_DATA=data python benchmarks/missing_labels.py
 """
@@ -31,26 +31,26 @@ from homi.solver import Problem, solve
 HEAD = """# Hidden labels: what is recovered
 
 Written by `python benchmarks/missing_labels.py`. Five folds; 10, 30 or 50 % of the
-entries of the training fold's Y are hidden at random, the test fold keeps all. Each
-model is then fitted to labels that were filled in by
+entries of the training fold's Y are hidden at random. The test fold keeps all. The
+hidden entries are imputed by
 
-- **zeros**: an unknown label is 0, as if it had been seen to be absent;
-- **means**: it is the mean of its label where that is known;
-- **own ridge**: each label's ridge regression (the model's λ) on the rows where it is
-  known says what it is elsewhere;
-- **objective**: unknown labels are variables of HOMI's own objective, and it is
-  minimised over them too, in at most ten turns with W, z, B and t;
+- **zeros**: 0, as if the label were absent;
+- **means**: the mean of the label where it is known;
+- **own ridge**: a ridge regression per label (with the model's λ), fitted to the rows
+  where the label is known;
+- **objective**: minimizing HOMI's own objective over the hidden entries too, in at most
+  ten alternations with W, z, B and t;
 - **filled**: `HOMI(missing_labels="ignore")`, as
-  [described](weights_and_missing_labels.md).
+  [described](../mathematics.md#missing-labels).
 
-*All known* is the model of labels of which none was hidden.
+*All known* is the model without hidden labels.
 """
 
 HIDDEN = """
 ## The hidden entries
 
-Area under the ROC curve of all hidden entries together (1 is best, one half is chance),
-and their mean squared error. These are of the fillings for `{model}`.
+Area under the ROC curve of all hidden entries together (1 is best, 0.5 is chance), and
+their mean squared error, as imputed for `{model}`.
 """
 
 TEST = """
@@ -75,16 +75,16 @@ MODELS: dict[str, dict[str, Any]] = {
 }
 
 
-def zeros(model: HOMI, view: FeatureSpace, Y: Any, known: Any) -> Any:
+def zeros(model: HOMI, space: FeatureSpace, Y: Any, known: Any) -> Any:
     return np.where(known, Y, 0.0)
 
 
-def means(model: HOMI, view: FeatureSpace, Y: Any, known: Any) -> Any:
+def means(model: HOMI, space: FeatureSpace, Y: Any, known: Any) -> Any:
     return np.where(known, Y, (Y * known).sum(axis=0) / known.sum(axis=0))
 
 
-def own_ridge(model: HOMI, view: FeatureSpace, Y: Any, known: Any) -> Any:
-    X = in_units(view)
+def own_ridge(model: HOMI, space: FeatureSpace, Y: Any, known: Any) -> Any:
+    X = in_units(space)
     filled = Y.copy()
     whole = X.T @ X + model.lam * np.eye(X.shape[1])
     for j, rows in enumerate(known.T):
@@ -94,18 +94,18 @@ def own_ridge(model: HOMI, view: FeatureSpace, Y: Any, known: Any) -> Any:
     return filled
 
 
-def in_units(view: FeatureSpace) -> Any:
-    X = view.features
+def in_units(space: FeatureSpace) -> Any:
+    X = space.features
     X = X.toarray() if sparse.issparse(X) else X
-    return np.column_stack([(X - view.mean) / view.scale, np.ones(len(X))])
+    return np.column_stack([(X - space.mean) / space.scale, np.ones(len(X))])
 
 
-def objective(model: HOMI, view: FeatureSpace, Y: Any, known: Any) -> Any:
+def objective(model: HOMI, space: FeatureSpace, Y: Any, known: Any) -> Any:
     """Minimise over (W, z, B, t), then over the unknown labels, and so on."""
-    X, filled, eye = in_units(view), means(model, view, Y, known), np.eye(Y.shape[1])
+    X, filled, eye = in_units(space), means(model, space, Y, known), np.eye(Y.shape[1])
     pencil, params = None, None
     for _ in range(10):
-        moments = with_labels(view, filled).moments
+        moments = with_labels(space, filled).moments
         problem = Problem(moments, model.lam, model.beta, model.gamma)
         # The features stay as they are, and so does what was factored of them.
         pencil = vars(problem).setdefault(
@@ -140,10 +140,10 @@ class FilledBy(HOMI):
 
     rule: Fill
 
-    def _fill(self, view: FeatureSpace, X: Any, target: Any, weights: Any) -> Any:
+    def _fill(self, space: FeatureSpace, X: Any, target: Any, weights: Any) -> Any:
         Y = np.asarray(target.indicator)
-        self.filled_labels_ = self.rule(view, Y, target.known)
-        return with_labels(view, self.filled_labels_), self.filled_labels_
+        self.filled_labels_ = self.rule(space, Y, target.known)
+        return with_labels(space, self.filled_labels_), self.filled_labels_
 
 
 def fitted(name: str, options: dict[str, Any], X: Any, Y: Any) -> HOMI:
@@ -238,7 +238,8 @@ def line(entries: list[str]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", default=",".join(DATA))
-    parser.add_argument("--output", type=Path, default=Path("docs/missing_labels.md"))
+    page = Path("docs/measured/missing_labels.md")
+    parser.add_argument("--output", type=Path, default=page)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     values: Values = {}

@@ -1,8 +1,8 @@
 """Two Dask workers against one, and the bytes that they move.
 
-``python benchmarks/scale_dask.py`` writes ``docs/scale_dask.md``. The rows are made on
-the workers, block by block, from a seed. Worker processes have one thread each, for
-BLAS too. Clusters of one and of two work in turns, so that what other programs do
+``python benchmarks/scale_dask.py`` writes ``docs/measured/scale_dask.md``. The rows are
+made on the workers, block by block, from a seed. Worker processes have one thread each,
+for BLAS too. Clusters of one and of two work in turns, so that what other programs do
 meets both alike.
 """
 
@@ -115,9 +115,9 @@ def speed(n: int, block: int, repeats: int) -> list[str]:
         "## Two workers against one",
         "",
         f"Seconds of a whole fit of {n:,} rows in blocks of {block:,}, with the rows "
-        "made on the workers; medians of those measured in turns. Beside it, what the "
-        "machine gives two processes without Dask that make a quarter of the rows and "
-        "their moments, half of them each.",
+        "generated on the workers; medians of alternating runs. For comparison, the "
+        "same machine without Dask: one or two processes that generate a quarter of "
+        "the rows and compute their moments.",
         "",
         "| processes | with Dask, s | all of them | without, s | all of them |",
         "| --- | --- | --- | --- | --- |",
@@ -127,7 +127,7 @@ def speed(n: int, block: int, repeats: int) -> list[str]:
             for k in taken
         ),
         "",
-        f"{ratio:.2f} times as fast with Dask, {possible:.2f} times without; goal at "
+        f"{ratio:.2f} times as fast with Dask, {possible:.2f} times without; target at "
         f"least {GOAL}: {'pass' if ratio >= GOAL else 'MISS'}. "
         f"The largest difference of a weight between the two models is {gap:.1e}.",
         "",
@@ -166,10 +166,10 @@ def traffic(block: int) -> list[str]:
     lines = [
         "## Bytes moved",
         "",
-        "All that two workers sent, to each other and to the client, for each block; a "
-        f"block has {moments:,} bytes of moments and, with anchors, "
-        f"{8 * (a * m + a):,} bytes of ties. The sample that decides the anchors is "
-        "moved once, and is the same for any number of rows above 10,000.",
+        "Bytes that two workers sent to each other and to the client. A block has "
+        f"{moments:,} bytes of moments and, with anchors, {8 * (a * m + a):,} bytes of "
+        "edges. The sample for the anchors is moved once; its size is the same for all "
+        "numbers of rows above 10,000.",
         "",
         "| graph | rows | rows of a block | blocks | bytes of a block's rows | bytes "
         "moved | for each block |",
@@ -198,7 +198,8 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--block", type=int, default=16384)
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--output", type=Path, default=Path("docs/scale_dask.md"))
+    page = Path("docs/measured/scale_dask.md")
+    parser.add_argument("--output", type=Path, default=page)
     given = parser.parse_args()
     load = os.getloadavg()[0]
     about = {"homi": homi, "numpy": np, "dask": dask, "distributed": distributed}
@@ -210,9 +211,9 @@ def main() -> None:
             f"- python {platform.python_version()}, {versions}",
             f"- {platform.machine()}, {os.cpu_count()} cores; {FEATURES} features, "
             f"{LABELS} labels, {ANCHORS} anchors",
-            f"- load of the machine before it began: {load:.1f}; "
-            "above 0, other programs had work for the same cores",
-            "- written by `benchmarks/scale_dask.py`",
+            f"- load of the machine before the start: {load:.1f}; above 0, other "
+            "programs used the same cores",
+            "- written by `python benchmarks/scale_dask.py`",
             "",
             *speed(given.rows, given.block, given.repeats),
             *traffic(given.block),

@@ -2,8 +2,8 @@
 
 ``python benchmarks/scale_model.py`` measures, in this process and at one thread, how
 fast blocks become moments and how long the solver takes, and writes
-``docs/how_big.md``: the model, the rates, and what they say of more rows and workers.
-``--rows``, ``--features``, ``--labels`` and ``--workers`` ask for other sizes.
+``docs/measured/how_big.md``: the model, the rates, and what they say of more rows and
+workers. ``--rows``, ``--features``, ``--labels`` and ``--workers`` ask for other sizes.
 """
 
 from __future__ import annotations
@@ -189,8 +189,9 @@ def page(size: Size, rates: Rates, rows: int) -> str:
         [
             "# How big can it go: a cost model, and an extrapolation",
             "",
-            "Written by `benchmarks/scale_model.py`: no number here was typed. What is "
-            "measured and what is assumed is said beside each.",
+            "Written by `python benchmarks/scale_model.py`. A cost model, rates "
+            "measured on one machine, and an extrapolation. No fit of this size "
+            "was run.",
             "",
             "## The model",
             "",
@@ -207,10 +208,9 @@ def page(size: Size, rates: Rates, rows: int) -> str:
             "more | 1 |",
             "| on the client | O(m³ + l³) and the sweeps, for any n | the same |",
             "",
-            "Bytes moved and the client's work do not depend on n but through the "
-            "number of blocks: taller blocks move less. Labels are kept sparse where "
-            "few are ones, so that the flops are an upper bound; the rate below is of "
-            "these flops, as if they were done, and may exceed that of BLAS.",
+            "Bytes moved depend on n only through the number of blocks: larger blocks "
+            "move less. Sparse labels need fewer flops than counted here, so the rate "
+            "below may exceed that of BLAS.",
             "",
             "## Measured here",
             "",
@@ -229,10 +229,10 @@ def page(size: Size, rates: Rates, rows: int) -> str:
             "",
             f"## {size.n:,} rows × {size.m:,} × {size.q:,} on {size.workers} workers",
             "",
-            "Assumptions: a worker is one core as fast as this one and does nothing "
-            f"else; it reads {human(STORE)} and moves {human(NETWORK)} a second; the "
-            f"scheduler takes {1000 * TASK:g} ms for a task; nothing is done at the "
-            "same time that could be; no worker is lost; time is linear in rows. "
+            "Assumptions: a worker is one core as fast as this one, with no other "
+            f"load; it reads {human(STORE)} and moves {human(NETWORK)} per second; the "
+            f"scheduler takes {1000 * TASK:g} ms per task; stages do not overlap; "
+            "no worker is lost; time is linear in the rows. "
             f"Blocks of {size.block:,} rows, features in float64, labels in one byte.",
             "",
             "| what | value |",
@@ -273,7 +273,8 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=100)
     parser.add_argument("--block", type=int, default=100_000)
     parser.add_argument("--measured", type=int, default=20_000, help="rows to measure")
-    parser.add_argument("--output", type=Path, default=Path("docs/how_big.md"))
+    page = Path("docs/measured/how_big.md")
+    parser.add_argument("--output", type=Path, default=page)
     given = parser.parse_args()
     shape = given.rows, given.features, given.labels
     size = Size(*shape, anchors=64, workers=given.workers, block=given.block)

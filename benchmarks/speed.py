@@ -147,9 +147,10 @@ def mark(goal_met: bool) -> str:
 
 
 def reference_row(given: Data, repeats: int) -> Row:
-    """Seconds of the paper's equations taken literally (graph and 100 sweeps) over
-    those of a whole fit that ends as soon as it has the same objective; then the
-    sweeps to it, and plain joint sweeps over accelerated ones: the gain."""
+    """Time of the reference implementation (the paper's equations: graph and 100
+    sweeps) divided by the time of a whole fit that stops at the same objective. Then
+    the number of sweeps to that objective; gain is joint sweeps divided by accelerated
+    sweeps."""
     (Z, Y, L, problem), (goal, timed) = prepare(given), REFERENCE[given.name]
     literal = reference.Given(Z, Y, L.toarray())  # one L for both, so one objective
     is_singular = np.linalg.matrix_rank(Z.T @ (L @ Z)) < Z.shape[1]
@@ -205,8 +206,9 @@ def _sweeps_to(target: float, problem: Problem, accelerate: bool) -> int | None:
 
 
 def floor_row(given: Data, repeats: int) -> Row:
-    """A whole HOMI().fit over the bare calls: one FAISS search, the products XᵀX,
-    XᵀLX, XᵀY and YᵀY by BLAS on dense rows, one generalised eigenvalue problem."""
+    """Time of a whole HOMI().fit divided by the time of the bare calls: one FAISS
+    search, the products XᵀX, XᵀLX, XᵀY and YᵀY by BLAS on dense rows, one generalized
+    eigenvalue problem."""
     Z, Y, L, problem = prepare(given)
     solution = solve(problem)  # also fills the problem's caches
     calls = floor_calls(Z, Y, L, problem.moments)
@@ -240,8 +242,8 @@ def floor_calls(Z: Any, Y: Any, L: Any, moments: Moments) -> Calls:
 
 
 def memory_row(given: Data, repeats: int) -> Row:
-    """Resident memory at its peak less that before the fit, in a fresh process. The
-    goal is three times X and 300 MB. Linux only."""
+    """Peak resident memory minus that before the fit, in a new process. The target is
+    three times X plus 300 MB. Linux only."""
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "rows")
         joblib.dump((given.X, given.Y), file)
@@ -277,7 +279,7 @@ def _resident(field: str) -> int:
 
 
 def predict_row(given: Data, repeats: int) -> Row:
-    """HOMI.predict(X) over X @ coef_.T, for all rows, and how much more it takes."""
+    """Time of HOMI.predict(X) divided by that of X @ coef_.T, for all rows."""
     # What the weights are makes no difference here: the quickest fit will do.
     model, X = HOMI(gamma=0, max_iter=1).fit(given.X, given.Y), given.X
     calls = {"product": lambda: X @ model.coef_.T, "predict": lambda: model.predict(X)}
@@ -294,7 +296,7 @@ def predict_row(given: Data, repeats: int) -> Row:
 
 #: Titles, and the functions that make a row and say in words what it holds.
 TABLES: dict[str, tuple[str, Callable[[Data, int], Row]]] = {
-    "reference": ("Fit against the literal reference", reference_row),
+    "reference": ("Fit against the reference implementation", reference_row),
     "floor": ("Fit against the floor", floor_row),
     "memory": ("Peak memory of a fit above X and Y", memory_row),
     "predict": ("Predict against one bare matrix product", predict_row),
@@ -324,7 +326,7 @@ def render(title: str, lead: str, rows: list[Row]) -> str:
     cells.insert(1, ["-" * width for width in widths])
     lines = [f"| {' | '.join(map(str.ljust, line, widths))} |" for line in cells]
     met = sum(row["mark"] == "pass" for row in rows)
-    return "\n".join([top, *lines, "", f"{met} of {len(rows)} meet the goal.", ""])
+    return "\n".join([top, *lines, "", f"{met} of {len(rows)} meet the target.", ""])
 
 
 def _text(value: Any) -> str:
@@ -343,8 +345,10 @@ def head() -> str:
         f"# Speed\n\n- python {platform.python_version()}, {versions}\n"
         f"- {platform.processor() or platform.machine()}, {os.cpu_count()} cores, "
         f"{max(p['num_threads'] for p in pools)} used; BLAS {', '.join(sorted(blas))}\n"
-        f"- seconds of {clock} time: medians of repeats taken in turns\n"
-        "- random data has the shape and the densities of what it stands for\n"
+        f"- seconds of {clock} time, medians of alternating repeats\n"
+        "- random data has the shape and density of the data set it replaces\n"
+        "- written by `python benchmarks/speed.py`; ratios near a target vary between "
+        "runs\n"
     )
 
 

@@ -58,13 +58,13 @@ def main() -> None:
 def head(repeat: int) -> str:
     return (
         "# Fewer rows than features: time\n\n"
-        "Printed by `python benchmarks/wide.py`: seconds of one core, medians of "
-        f"{repeat} fits of each kind in turns; Python {platform.python_version()}, "
-        f"numpy {np.__version__}, scipy {scipy.__version__}. In the features: with the "
-        "rows left as they are, by the solver that `auto` takes then. In the rows: in "
-        "the space that the rows span, as `fit` does by itself. `HOMICV` tries linear "
-        "models only. The gap is the largest between the two models' scores of the "
-        "rows, for scores around 0 and 1; `HOMI` stops at its default `tol`.\n\n"
+        "Written by `python benchmarks/wide.py`: seconds of one core, medians of "
+        f"{repeat} alternating fits; Python {platform.python_version()}, numpy "
+        f"{np.__version__}, scipy {scipy.__version__}. In the rows: in the space "
+        "spanned by the rows, which is what `fit` does. In the features: with this "
+        "turned off, by the solver that `auto` chooses then. `HOMICV` tries linear "
+        "models only. The gap is the largest difference between the scores of the two "
+        "models; scores are around 0 and 1, and `HOMI` stops at its default `tol`.\n\n"
         "| | rows | features | labels | in the features, s | in the rows, s | times "
         "as fast | gap |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n"
     )

@@ -31,7 +31,6 @@ extensions = [
 templates_path = ["_templates"]
 exclude_patterns = [
     "_templates",
-    "search.md",  # read as grid_search.md: see _ext/pages.py
     "gallery/sg_execution_times.rst",
 ]
 

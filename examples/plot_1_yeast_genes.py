@@ -1,13 +1,13 @@
 """
-Genes of yeast: which functions go together
-===========================================
+Yeast genes: how classes depend on each other
+=============================================
 
-2417 genes of yeast, 103 measurements of each, and 14 classes of functions, several for
-each gene. What does HOMI learn of how the classes depend on each other?
+2417 yeast genes have 103 measurements and 14 functional classes, several per gene. What
+does HOMI learn about the dependence of the classes?
 
-Two tables can be drawn of 14 classes. The correlation φ counts which classes come
-together in the data. The matrix B of the model says what a class adds when all the
-others are known. So B is emptier: what follows from a third class is gone.
+The correlation φ says which classes occur together in the data. The matrix B of the
+model says what a class adds when all the others are known. So B is sparser: dependence
+that follows from a third class is gone.
 """
 
 # %%
@@ -24,7 +24,7 @@ print(f"{len(X)} genes, {Y.shape[1]} classes, {Y.sum(axis=1).mean():.1f} of them
 
 # %%
 # With the paper's λ = 1 nothing keeps a class from explaining itself, and B is nearly
-# the identity. A larger λ spreads it over the classes that say the same.
+# the identity. A larger λ spreads the weight over related classes.
 
 models = {lam: HOMI(lam=lam, n_neighbors=2).fit(X, Y) for lam in (1, 100)}
 for lam, model in models.items():
@@ -32,9 +32,9 @@ for lam, model in models.items():
     print(f"λ = {lam}: mean of B's diagonal {own:.2f}")
 
 # %%
-# Both tables without their diagonals, each in units of its largest entry. The strong
-# pairs, such as 12 and 13, are in both; the blocks of φ, in which everything correlates
-# a little, have become a few stripes.
+# Both matrices without their diagonals, divided by their largest entries. The strong
+# pairs, such as 12 and 13, are in both. The blocks of weak correlations in φ are mostly
+# gone in B.
 
 phi = np.corrcoef(Y, rowvar=False)
 B = models[100].label_correlation_

@@ -1,18 +1,17 @@
 """
-Tags of texts
-=============
+Tag texts
+=========
 
-Questions of a forum and their tags, from words to a table of scores. Any vectoriser of
-scikit-learn can stand before :class:`homi.HOMI`; its rows stay sparse.
+Forum questions and their tags. Any scikit-learn vectorizer can come before
+:class:`homi.HOMI`; the rows stay sparse.
 
-The questions are made here, from a few words for each tag and words that say nothing,
-so that the example needs no download. Who asks about *pandas* nearly always asks about
-*python* too, though the word is not in the question: such a tag has to be learnt from
-the words of another.
+The questions are generated from a few words per tag and some stop words. A question
+about *pandas* nearly always has the tag *python* too, even if it does not contain the
+word. The model has to learn such a tag from the words of another.
 """
 
 # %%
-# Six tags, their words, and what they come with.
+# Six tags, their words, and the tags they imply.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -49,7 +48,7 @@ Y = np.array(rows, dtype=int)
 print(texts[0], "→", [tag for tag, there in zip(TAGS, rows[0], strict=True) if there])
 
 # %%
-# TF-IDF and HOMI in one pipeline. TF-IDF has its own scale, so it is not standardised.
+# TF-IDF and HOMI in one pipeline. TF-IDF has its own scaling, so we do not standardize.
 
 model = make_pipeline(TfidfVectorizer(), HOMI(standardize=False)).fit(texts, Y)
 
@@ -65,8 +64,8 @@ scores = model.decision_function(new) + 0.5  # one half is the threshold
 predicted = model.predict(new)
 
 # %%
-# A frame is drawn round each tag that is given. The first question does not say
-# *python*, and has it.
+# Predicted tags have a frame. The first question does not contain *python*, and gets
+# the tag.
 
 figure, ax = plt.subplots(figsize=(9.0, 4.2), layout="constrained")
 image = ax.imshow(scores, cmap="Blues", vmin=0, vmax=1, aspect="auto")

@@ -1,17 +1,16 @@
 """
-Labels that are not known
-=========================
+Missing labels
+==============
 
-Nobody looked whether these genes have that function: a missing label is not a 0. Write
-NaN and say ``missing_labels="ignore"``; HOMI fills in what the features and the known
-labels of the same row tell.
+A missing label is not a 0. Set it to NaN and use ``missing_labels="ignore"``: HOMI
+imputes it from the features and the known labels of the row.
 
-Here labels of yeast are hidden at random, and three ways to go on are compared on rows
-that none of them has seen.
+Here labels of yeast are hidden at random, and three ways to handle them are compared on
+a test set.
 """
 
 # %%
-# A third of the rows is kept for the test.
+# Hold out a third of the rows as a test set.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -35,7 +34,7 @@ def hide(Y, share, seed):
 
 
 # %%
-# The three ways. Rows that are known in all their 14 labels soon run out.
+# The three ways. Few rows have all 14 labels known.
 
 
 def filled(Y):
@@ -66,8 +65,8 @@ for share in shares:
         losses[name].append(loss)
 
 # %%
-# With 70 % of the labels hidden, filling in loses little. One draw of what is hidden:
-# differences of 0.001 are chance.
+# With 70 % of the labels hidden, imputation loses little. This is one random draw:
+# differences of 0.001 are noise.
 
 figure, ax = plt.subplots(figsize=(7.2, 4.4), layout="constrained")
 for (name, values), marker in zip(losses.items(), "os^", strict=True):

@@ -1,14 +1,14 @@
 """
-Scores that bend: a kernel
-==========================
+Nonlinear scores: kernels
+=========================
 
-HOMI is linear. Where a label is a ring or a chess board in the features, no linear
-score finds it, and ``kernel="rbf"`` does: scores are then linear in up to 1,000 Nyström
-features, and everything else, B, the graph, missing labels, stays as it is.
+HOMI is linear. If a label is a ring in feature space, no linear score finds it.
+``kernel="rbf"`` does: scores are then linear in up to 1,000 Nyström features. B, the
+graph and missing labels work as before. :class:`homi.HOMICV` tries kernels by itself.
 """
 
 # %%
-# Three labels on a plane: a ring, a half, and both at once.
+# Three labels on a plane: a ring, a half-plane, and their intersection.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -30,8 +30,8 @@ X_train, X_test = rng.uniform(-2, 2, size=(2, 600, 2))
 Y_train, Y_test = labels(X_train), labels(X_test)
 
 # %%
-# Two features are too few to compare rows by correlation, so there is no graph
-# (``gamma=0``). The width of the kernel is set here; ``HOMICV`` would choose it.
+# Two features are too few for a graph by correlation, so ``gamma=0``. The kernel width
+# is set here; ``HOMICV`` would choose it.
 
 models = {
     "linear": HOMI(gamma=0).fit(X_train, Y_train),
@@ -46,7 +46,7 @@ auc = {
 print({name: round(float(value), 3) for name, value in auc.items()})
 
 # %%
-# Points are test rows, dark where they have the label; the shade is where the model
+# Points are test rows, dark if they have the label. The shaded area is where the model
 # predicts it.
 
 ticks = np.linspace(-2, 2, 200)

@@ -1,15 +1,14 @@
 """
-When is a score high enough?
-============================
+Thresholds and calibration
+==========================
 
-HOMI predicts a label where its score exceeds one half, as in its paper. For F1, and for
-rare labels, that is too high: the score of a rare label hardly ever gets there.
-:class:`homi.thresholds.TunedThresholds` chooses thresholds by scores of rows that were
-held out, for the metric you name, and learns probabilities that can be believed.
+HOMI predicts a label if its score is above one half, as in the paper. That is too high
+for F1 and for rare labels. :class:`homi.thresholds.TunedThresholds` chooses thresholds
+for a metric by cross-validation, and calibrates probabilities.
 """
 
 # %%
-# Thresholds for the macro-averaged F1 of yeast, on two thirds of the genes.
+# Tune for macro F1 on two thirds of the yeast genes.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -35,7 +34,7 @@ tuned = TunedThresholds(HOMI(n_neighbors=2), objective="macro_f1", random_state=
 print({name: round(value, 3) for name, value in tuned.held_out_score_.items()})
 
 # %%
-# ``"unseen"`` is what to expect of new rows, and it is what comes.
+# ``"unseen"`` is the cross-validated score. Compare it with the test set.
 
 
 def f1(model):
@@ -47,8 +46,8 @@ before, after = f1(plain), f1(tuned)
 print(f"macro F1 of new rows: {before.mean():.3f} before, {after.mean():.3f} after")
 
 # %%
-# On the left the F1 of every class, the rarest below. On the right how often a class is
-# there when a probability says so: on the line is right.
+# Left: F1 per class, the rarest at the bottom. Right: reliability curves; the diagonal
+# is perfect calibration.
 
 order = np.argsort(Y_train.mean(axis=0))
 place = np.arange(len(order))
@@ -73,9 +72,9 @@ for model, name, colour in [
     curve = reliability_curve(Y_test, P, strategy="quantile")
     label = f"{name}, error {expected_calibration_error(Y_test, P):.3f}"
     right.plot(curve.probability, curve.frequency, "o-", color=colour, label=label)
-right.set_xlabel("probability that was predicted")
-right.set_ylabel("share of such labels that are there")
+right.set_xlabel("predicted probability")
+right.set_ylabel("observed frequency")
 right.legend(loc="upper left")
-right.set_title("Probabilities that can be believed")
+right.set_title("Calibrated probabilities match frequencies")
 figure.suptitle("Own thresholds bring back the rare classes")
 plt.show()

@@ -1,17 +1,16 @@
 """
-Rows that come in batches
-=========================
+Learn from batches
+==================
 
-All that HOMI learns from rows are sums. With ``graph="anchors"`` that holds for its
-graph too, so that ``partial_fit`` takes a batch, adds it to the sums, and forgets it.
-Memory does not grow with the rows, and nothing is approximated on the way: the model
-after the last batch has the means, scales and products of all rows.
+HOMI learns from sums over rows, the moments. With ``graph="anchors"`` the graph is a
+sum too. So ``partial_fit`` adds a batch to the moments and forgets it. Memory does not
+grow with the rows, and the moments after the last batch are those of all rows.
 
-For files larger than memory :func:`homi.fit_stream` does the same, with checkpoints.
+For files larger than memory use :func:`homi.fit_stream`, which has checkpoints.
 """
 
 # %%
-# A stream of 40 batches, made as it is read, and rows to test with.
+# A generated stream of 40 batches, and a test set.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -31,8 +30,8 @@ batches = stream()
 X_test, Y_test = next(batches)
 
 # %%
-# One batch at a time. The model is solved for when it is first asked something; that
-# costs the same after a thousand rows as after a billion.
+# One batch at a time. The model is solved when it is first used. The cost of that does
+# not depend on the number of rows.
 
 model = HOMI(graph="anchors", random_state=0)
 seen, quality = [], []
@@ -42,8 +41,8 @@ for X, Y in batches:
     quality.append(macro_auc(Y_test, model.decision_function(X_test)))
 
 # %%
-# The same rows at once. The anchors are others, as here all rows are looked at before
-# they are chosen; so the two agree closely, and not to the last digit.
+# The same rows at once. Here the anchors come from all rows, not from the first batch,
+# so the two models agree closely but not exactly.
 
 batches = list(stream())[1:]
 X_all, Y_all = (np.concatenate(parts) for parts in zip(*batches, strict=True))

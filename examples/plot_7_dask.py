@@ -1,17 +1,17 @@
 """
-On a cluster, with Dask
-=======================
+Fit on a Dask cluster
+=====================
 
-``fit`` takes dask arrays. Each worker turns its blocks of rows into the small matrices
-that HOMI learns from; only these travel. The model is that of one machine.
+``fit`` takes Dask arrays. Each worker computes the moments of its blocks, and only
+these are moved. The model is that of one machine, up to rounding.
 
-Here the cluster is two processes of this machine. For a real one, give its address to
-``Client``; every worker needs this package, nothing else.
+Here the cluster is two processes on this machine. For a real one, pass its address to
+``Client``. Every worker needs this package.
 """
 
 # %%
-# Python starts worker processes by reading this file again. So the work is in a
-# function, and only the first process calls it: scripts that use processes must do so.
+# Worker processes import this file again. So the work is in a function that only the
+# main process calls.
 
 import dask.array as da
 import matplotlib.pyplot as plt
@@ -47,8 +47,8 @@ def bytes_moved(n, m, q, anchors=64):
 
 
 # %%
-# 20,000 rows in four blocks, on the workers and here. The sums are added in another
-# order, so the last digits differ and no others.
+# 20,000 rows in four blocks, on the workers and here. Sums are taken in another order,
+# so only the last digits differ.
 
 if __name__ == "__main__":
     X, Y, _, _ = make_correlated(20_000, 50, 10, random_state=0)
@@ -58,9 +58,8 @@ if __name__ == "__main__":
     print(f"largest difference of a weight: {gap:.1e}")
 
 # %%
-# What need not travel: the rows, where workers read or make them themselves. (Here they
-# come from this process.) What does, by count, for 50 features and 10 labels in blocks
-# of 5,000 rows:
+# Rows that workers read themselves are not moved. (Here they come from this process.)
+# Moments are moved. Their size for 50 features, 10 labels and blocks of 5,000 rows:
 
 if __name__ == "__main__":
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.4), layout="constrained")

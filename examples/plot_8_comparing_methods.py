@@ -1,19 +1,20 @@
 """
-Comparing methods, with statistics
-==================================
+Compare methods with statistical tests
+======================================
 
-Six methods on seven data sets: are they different, or is it luck? Friedman's test asks
-whether all could be alike; the critical difference of Nemenyi says how far apart two
-average ranks must be; Holm's procedure compares one method with all others. The same
-functions make the tables of the paper (``homi bench report``).
+Six methods on seven data sets: do they differ, or is it chance? Friedman's test
+compares all methods. Nemenyi's critical difference says how far apart two average ranks
+must be. Holm's procedure compares one method with all others. ``homi bench report``
+uses the same functions for the tables of the paper.
 
-The data sets are small ones, made here, and a sixth of yeast, so that the example takes
-seconds. It shows how to compare, and says little about the methods: for that there are
-:doc:`real data sets </best>`.
+The data sets are small synthetic ones and a sixth of yeast, so that the example takes
+seconds. It shows how to compare, and says little about the methods. Results on real
+data are in :doc:`the tables </best>`.
 """
 
 # %%
-# Data sets that differ in size, in noise, and in how many labels need two others.
+# Data sets that differ in size, noise, and the number of labels that depend on two
+# others.
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -48,8 +49,8 @@ methods = {
 }
 
 # %%
-# The same folds for all. The mean over folds is one number for a method on a data set;
-# the tests take these, since folds of one data set share their rows.
+# The same folds for all methods. The tests use the means over folds, because folds of a
+# data set are not independent.
 
 (scorer,) = scorers(["average_precision"]).values()
 means = pd.DataFrame(
@@ -64,14 +65,14 @@ means = pd.DataFrame(
 print(means.round(3))
 
 # %%
-# All alike? And which differ from HOMI?
+# Do they differ at all? Which differ from HOMI?
 
 test = friedman(means, greater_is_better=True)
 print(f"Friedman: F = {test.f:.1f}, critical value {test.critical_value:.1f}")
 print(holm(means, "HOMI", greater_is_better=True).round(4))
 
 # %%
-# A bar joins methods that these seven data sets cannot tell apart.
+# A bar joins methods that do not differ significantly on these seven data sets.
 
 ranks = average_ranks(means, greater_is_better=True)
 figure, ax = plt.subplots(figsize=(9, 3.2), layout="constrained")

@@ -14,7 +14,9 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
-PAGES = sorted((ROOT / "docs").glob("*.md"))
+DOCS = ROOT / "docs"
+MEASURED = sorted((DOCS / "measured").glob("*.md"))
+PAGES = [*sorted(DOCS.glob("*.md")), *MEASURED, DOCS / "api" / "index.md"]
 API = (ROOT / "docs" / "api" / "index.md").read_text(encoding="utf-8")
 
 
@@ -69,9 +71,9 @@ def test_the_api_page_has_every_public_name():
     assert not [f"{module}.{name}" for module, name in names if name not in listed]
 
 
-def test_which_method_says_what_was_measured():
-    """docs/which_method.md: who has the best average rank of sixteen, by metric."""
-    page = (ROOT / "docs" / "which_method.md").read_text(encoding="utf-8")
+def test_choosing_says_what_was_measured():
+    """docs/choosing.md: who has the best average rank of sixteen, by metric."""
+    page = (DOCS / "choosing.md").read_text(encoding="utf-8")
     claim = "the best average rank of sixteen by each of Hamming loss, ranking loss, "
     assert claim + "one-error and macro AUC" in page
     best = (ROOT / "docs" / "best.md").read_text(encoding="utf-8")
@@ -85,13 +87,6 @@ def test_which_method_says_what_was_measured():
         assert len(ranks) == 16
         first += [min(ranks, key=ranks.get)]
     assert first == ["HOMICV"] * 4
-
-
-@pytest.mark.parametrize("name", ["index", "which_method"])
-def test_the_python_of_the_page_runs(name):
-    text = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
-    (block,) = re.findall(r"```python\n(.*?)```", text, re.S)
-    exec(compile(block, f"{name}.md", "exec"), {})
 
 
 def anchors(path):
@@ -116,10 +111,25 @@ def test_links_between_pages_lead_somewhere(page):
 
 
 def test_every_page_is_in_the_navigation():
-    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
-    for page in PAGES:
-        if page.stem not in {"index", "search"}:
-            assert re.search(rf"^(.* <)?{page.stem}>?$", index, re.M), page
+    for folder in (DOCS, DOCS / "measured"):
+        index = (folder / "index.md").read_text(encoding="utf-8")
+        for page in folder.glob("*.md"):
+            if page.stem != "index":
+                assert re.search(rf"^(.* <)?{page.stem}>?$", index, re.M), page
+
+
+@pytest.mark.parametrize("page", MEASURED, ids=lambda path: path.stem)
+def test_a_measured_page_names_the_script_that_writes_it(page):
+    if page.stem == "index":
+        return
+    text = page.read_text(encoding="utf-8")
+    scripts = re.findall(r"`python benchmarks/(\w+\.py)`", text)
+    assert scripts, "which script writes this page?"
+    source = (ROOT / "benchmarks" / scripts[0]).read_text(encoding="utf-8")
+    title = text.partition("\n")[0].removeprefix("# ")
+    assert title in source, (title, scripts[0])
+    listed = (DOCS / "measured" / "index.md").read_text(encoding="utf-8")
+    assert f"`{scripts[0]}`" in listed
 
 
 def test_formulas_that_docutils_writes_are_mended(monkeypatch):
@@ -143,7 +153,7 @@ def site(tmp_path_factory):
     made = shutil.ignore_patterns("generated", "gallery", "__pycache__")
     for name in ("docs", "examples", "src", "tests"):
         shutil.copytree(ROOT / name, place / name, ignore=made)
-    for name in ("CONTRIBUTING.md", "CHANGELOG.md"):
+    for name in ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"):
         shutil.copy(ROOT / name, place)
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-n"]
     command += ["-D", "plot_gallery=0", "docs", "out"]
@@ -155,9 +165,9 @@ def site(tmp_path_factory):
 
 @pytest.mark.slow
 def test_the_site_has_its_pages(site):
-    pages = ["index", "tutorial", "which_method", "mathematics", "departures"]
-    pages += ["how_big", "command", "add_a_method", "api/index", "gallery/index"]
-    pages += ["report/index", "report/report", "search", "grid_search"]
+    pages = ["index", "quick_start", "choosing", "mathematics", "departures"]
+    pages += ["big_data", "command", "add_a_method", "api/index", "gallery/index"]
+    pages += ["report/index", "report/report", "search", "measured/search"]
     for name in pages:
         assert (site / f"{name}.html").stat().st_size > 3000, name
     assert len(list((site / "gallery").glob("plot_*.html"))) == 8

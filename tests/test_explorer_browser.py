@@ -244,7 +244,7 @@ def test_links_lead_to_their_sections(many):
 
 
 def test_emotions_shows_what_the_paper_says_of_figure_1(tab, data, tmp_path):
-    """With λ = 300; with the paper's λ = 1 it does not (docs/explorer.md)."""
+    """With λ = 300; with the paper's λ = 1 it does not (docs/explaining.md)."""
     X, Y, _, names = data("emotions")
     model = HOMI(300.0).fit(X, Y)
     path = explain(model, tmp_path / "emotions.html", X, Y, label_names=names)

@@ -25,7 +25,7 @@ from homi.model.fold_scores import (
     graphs_by_folds,
 )
 from homi.model.graphs import neighbour_graph
-from homi.model.scoring import OBJECTIVES, goal
+from homi.model.scoring import OBJECTIVES, objective
 from homi.solver import (
     Params,
     Problem,
@@ -51,8 +51,8 @@ def test_corrections_are_measured_on_rows_that_they_have_not_seen():
     """Each fold by a model, leave-one-out scores and a B that know the others only."""
     X, Y = random_rows(n=41, m=6, q=4)
     params = {"lam": 0.7, "gamma": 0.0}
-    view = linear_features(X, Y, standardize=True)
-    found = corrections_by_folds(view, Y, None, params, [0.5, 5.0], seed=3)
+    space = linear_features(X, Y, standardize=True)
+    found = corrections_by_folds(space, Y, None, params, [0.5, 5.0], seed=3)
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)
     for others, rows in KFold(5, shuffle=True, random_state=3).split(Y):
         ridge = Ridge(alpha=0.7).fit(scaled[others], Y[others])
@@ -77,7 +77,7 @@ def test_graphs_are_measured_on_rows_that_are_not_in_them(container):
     """Ties to rows held out are gone; what is left is scaled to the trace of all."""
     X, Y = random_rows(n=40, m=6, q=4)
     graph = neighbour_graph(linear_features(container(X), Y, standardize=True), X, 5, 0)
-    found = graphs_by_folds(graph.view, Y, graph.L, [0.7, 2.0], [0.0, 0.4], seed=0)
+    found = graphs_by_folds(graph.space, Y, graph.L, [0.7, 2.0], [0.0, 0.4], seed=0)
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)
     whole = graph.L.toarray()
     trace = np.trace(scaled.T @ whole @ scaled)
@@ -99,8 +99,8 @@ def test_corrections_of_a_model_with_a_graph():
     X, Y = random_rows(n=40, m=6, q=4)
     graph = neighbour_graph(linear_features(X, Y, standardize=True), X, 5, 0)
     params = {"lam": 0.7, "gamma": 0.4}
-    plain = graphs_by_folds(graph.view, Y, graph.L, [0.7], [0.4], seed=0)
-    found = corrections_by_folds(graph.view, Y, graph.L, params, [1.0], seed=0)
+    plain = graphs_by_folds(graph.space, Y, graph.L, [0.7], [0.4], seed=0)
+    found = corrections_by_folds(graph.space, Y, graph.L, params, [1.0], seed=0)
     np.testing.assert_allclose(found[False, 0.0], plain[0.7, 0.4], atol=1e-9)
     assert np.abs(found[False, 1.0] - found[False, 0.0]).max() > 1e-3
 
@@ -128,9 +128,9 @@ def chosen_by_hand(scaled, Y, lam, weights):
 def test_each_label_has_the_weight_that_suits_it():
     X, Y = random_rows(n=30, m=6, q=4)
     weights = [0.02, 0.3, 5.0]
-    view = linear_features(X, Y, standardize=True)
-    path = weight_path(view.moments, 3.0, 0.0)
-    rows = path.of(view.features, view.mean, view.scale)
+    space = linear_features(X, Y, standardize=True)
+    path = weight_path(space.moments, 3.0, 0.0)
+    rows = path.of(space.features, space.mean, space.scale)
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)
     expected, scores = chosen_by_hand(scaled, Y, 3.0, weights)
     chosen = rows.own_weights(Y, path.values, weights)
@@ -143,8 +143,8 @@ def test_each_label_has_the_weight_that_suits_it():
 def test_weights_are_measured_on_rows_held_out():
     X, Y = random_rows(n=30, m=6, q=4)
     weight, params = np.array([0.1, 1.0, 5.0, 0.1]), {"lam": 3.0, "gamma": 0.0}
-    view = linear_features(X, Y, standardize=True)
-    found = corrections_by_folds(view, Y, None, params, [2.0], 1, weight)
+    space = linear_features(X, Y, standardize=True)
+    found = corrections_by_folds(space, Y, None, params, [2.0], 1, weight)
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)
     for others, rows in KFold(5, shuffle=True, random_state=1).split(Y):
         alike = Ridge(alpha=3.0).fit(scaled[others], Y[others]).predict(scaled[rows])
@@ -168,7 +168,7 @@ def test_weights_are_measured_on_rows_held_out():
 
 @pytest.mark.parametrize(("loss", "taken"), [(0.01, True), (0.5, False)])
 def test_weights_are_taken_unless_they_are_worse(loss, taken):
-    """A goal that likes them less: by a standard error of the folds, or by far more."""
+    """An objective that likes them less, by one standard error or by far more."""
     X, Y = random_rows(n=60, m=6, q=4)
     n_called = []
 
@@ -187,11 +187,11 @@ def test_weights_are_taken_unless_they_are_worse(loss, taken):
 def test_a_path_of_weights_is_that_of_the_solver(gamma):
     """What the search expects of weights is what HOMI makes of them."""
     X, Y = random_rows(n=30, m=6, q=4)
-    view = with_exact_graph(linear_features(X, Y, standardize=True), X, 4)
+    space = with_exact_graph(linear_features(X, Y, standardize=True), X, 4)
     weights = np.array([0.1, 1.0, 3.0, 20.0])
-    path = weight_path(view.moments, 0.6, gamma)
+    path = weight_path(space.moments, 0.6, gamma)
     W = path.weights(shares(path.values, weights))
-    problem = Problem(view.moments, 0.6, 2.0, gamma, False, weights)
+    problem = Problem(space.moments, 0.6, 2.0, gamma, False, weights)
     solution = solve_identity(problem)
     np.testing.assert_allclose(W, solution.params.W, atol=1e-9)
 
@@ -216,18 +216,18 @@ def test_weights_of_labels_that_are_noise():
 @pytest.mark.parametrize("gamma", [0.0, 0.3, 2.0])
 def test_one_factorisation_serves_many_candidates(gamma, container):
     X, Y = random_rows(n=30, m=6, q=4)
-    view = with_exact_graph(linear_features(container(X), Y, standardize=True), X, 4)
-    units = view.mean, view.scale
-    problem = Problem(view.moments, lam=0.6, gamma=gamma, penalize_bias=False)
-    given = {"mean": view.mean, "scale": view.scale}
+    space = with_exact_graph(linear_features(container(X), Y, standardize=True), X, 4)
+    units = space.mean, space.scale
+    problem = Problem(space.moments, lam=0.6, gamma=gamma, penalize_bias=False)
+    given = {"mean": space.mean, "scale": space.scale}
     expected = leave_one_out(problem, X, Y, np.eye(4), **given)
     if gamma > 0:
-        path = graph_path(view.moments, 0.6)
+        path = graph_path(space.moments, 0.6)
         inverse = 1.0 / (1.0 + gamma * path.values)
     else:
-        path = ridge_path(view.moments)
+        path = ridge_path(space.moments)
         inverse = 1.0 / (0.6 + path.values)
-    found = path.of(view.features, *units).held_out(Y, inverse)
+    found = path.of(space.features, *units).held_out(Y, inverse)
     np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
@@ -386,10 +386,10 @@ def test_the_last_choice_is_made_by_probabilities(scoring):
     X, Y = random_rows(n=60, m=6, q=4)
     model = HOMICV(scoring, **SMALL)
     P = expit(model.fit_held_out(X, Y))
-    assert model.best_score_ == pytest.approx(goal(scoring)(Y, P), rel=1e-9)
+    assert model.best_score_ == pytest.approx(objective(scoring)(Y, P), rel=1e-9)
     plain = HOMICV(scoring, calibration=None, **SMALL)
     scores = plain.fit_held_out(X, Y) + 0.5
-    assert plain.best_score_ == pytest.approx(goal(scoring)(Y, scores), rel=1e-9)
+    assert plain.best_score_ == pytest.approx(objective(scoring)(Y, scores), rel=1e-9)
     assert not any(plain.cv_results_["calibrated"])
 
 
@@ -487,7 +487,7 @@ def test_average_precision_is_that_of_scikit_learn(seed, share, levels):
     rng = np.random.default_rng(seed)
     Y = (rng.random((30, 4)) < share).astype(float)
     scores = rng.integers(levels, size=Y.shape) / levels
-    found = goal("average_precision")(Y, scores)
+    found = objective("average_precision")(Y, scores)
     if Y.any():
         expected = average_precision_score(Y.ravel(), scores.ravel())
         assert found == pytest.approx(expected, rel=1e-12)
@@ -498,10 +498,10 @@ def test_average_precision_is_that_of_scikit_learn(seed, share, levels):
 def test_goals_are_signed_and_cut_at_one_half():
     Y = np.array([[1, 0], [0, 1]])
     scores = np.array([[0.6, 0.4], [0.7, 0.8]])
-    assert goal("hamming_loss")(Y, scores) == -hamming_loss(Y, scores > 0.5)
-    assert goal("ranking_loss")(Y, scores) == -ranking_loss(Y, scores)
-    assert goal(lambda Y, S: 7.0)(Y, scores) == 7.0
-    assert goal("average_precision")(np.zeros((2, 2)), scores) == 0.0
+    assert objective("hamming_loss")(Y, scores) == -hamming_loss(Y, scores > 0.5)
+    assert objective("ranking_loss")(Y, scores) == -ranking_loss(Y, scores)
+    assert objective(lambda Y, S: 7.0)(Y, scores) == 7.0
+    assert objective("average_precision")(np.zeros((2, 2)), scores) == 0.0
 
 
 def test_a_budget_is_kept():

@@ -1,4 +1,4 @@
-"""Checks of one batch among others; an error names the batch and its row."""
+"""Checks of one batch among others; errors name the batch and its row."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from homi.base.targets import Encoding, Target, check_target
 
 @contextmanager
 def all_or_nothing(estimator: Any) -> Iterator[None]:
-    """An error inside leaves the estimator as it was before."""
+    """Restore the estimator if an error is raised inside."""
     before = dict(vars(estimator))
     try:
         yield
@@ -30,7 +30,7 @@ def all_or_nothing(estimator: Any) -> Iterator[None]:
 def naming(
     batch: int, rows_before: int, X: Any, y: Any, *, kind: str = "batch"
 ) -> Iterator[None]:
-    """Errors of a batch's values begin with its number and, if one is to blame, row."""
+    """Prefix errors with the number of the batch and, if one is at fault, the row."""
     try:
         yield
     except (ValueError, TypeError) as error:
@@ -42,7 +42,7 @@ def naming(
 
 
 def _first_bad_row(X: Any, y: Any) -> int | None:
-    """The first row with a value that is no number, or a label that is not 0 or 1."""
+    """Return the first row with a value that is no number or a label not 0 or 1."""
     bad = [row for row in (_first_infinite(X), _first_no_label(y)) if row is not None]
     return min(bad, default=None)
 
@@ -62,7 +62,7 @@ def _first_infinite(X: Any) -> int | None:
 
 
 def _first_no_number(X: Any) -> int | None:
-    """Of rows that are no array of numbers: of text, or of different lengths."""
+    """Return the first row of text or of another length."""
     rows = np.asarray(X, dtype=object)
     for i, row in enumerate(rows):
         try:
@@ -91,7 +91,7 @@ def _first(bad: Any) -> int | None:
 
 
 def batch_target(y: Any, classes: Any) -> Target:
-    """Labels of a batch; of a 1-D y, as columns for the classes of all batches."""
+    """Return the labels of a batch; a 1-D y as columns for all classes."""
     if sparse.issparse(y) or _is_indicator(y):
         return check_target(y, compact=False)
     if classes is None:
@@ -123,7 +123,7 @@ def _is_indicator(y: Any) -> bool:
 
 
 def check_same(target: Target, names: Any, encoding: Encoding, named: bool) -> None:
-    """The labels of a batch are those of the batches before."""
+    """Raise ValueError if the labels are not those of the batches before."""
     if len(target.names) != len(names) or target.encoding.kind != encoding.kind:
         raise ValueError(
             f"Y has {len(target.names)} label(s) ({target.encoding.kind}), but the "

@@ -1,4 +1,4 @@
-"""Checks of one block of a dask collection; an error names the block and its row."""
+"""Checks of one block of a Dask collection; errors name the block and its row."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from homi.model.batch_checks import batch_target, naming
 
 @dataclass(frozen=True)
 class Expected:
-    """What all blocks must have: so many columns, these names, these classes."""
+    """Columns, names and classes that all blocks must have."""
 
     n_features: int
     n_labels: int
@@ -22,7 +22,7 @@ class Expected:
 
 
 def checked_rows(X: Any, number: int, start: int, stop: int, expected: Expected) -> Any:
-    """Rows ``start`` to ``stop`` as an array of floats, or a sparse one."""
+    """Return rows ``start`` to ``stop`` as floats, dense or sparse."""
     with naming(number, start, X, None, kind="block"):
         return _rows(X, stop - start, expected)
 
@@ -30,7 +30,7 @@ def checked_rows(X: Any, number: int, start: int, stop: int, expected: Expected)
 def checked_block(
     X: Any, y: Any, number: int, start: int, stop: int, expected: Expected
 ) -> tuple[Any, Any]:
-    """The same, and their labels as an indicator matrix."""
+    """Return rows as floats, and their labels as an indicator matrix."""
     with naming(number, start, X, y, kind="block"):
         X = _rows(X, stop - start, expected)
         Y = _indicator(y, expected)

@@ -1,4 +1,4 @@
-"""What the solver is given of rows: features, their moments, and a graph."""
+"""Feature maps: the matrix that scores are linear in, its moments, and a graph."""
 
 from __future__ import annotations
 
@@ -14,44 +14,43 @@ from homi.matrix_free import Basis, Rows, compact_rows, is_wide
 from homi.model.kernel_map import KernelMap
 from homi.moments import Moments, column_units
 
-#: From this many features on, rows that are fewer than half of them are seen in the
-#: space they span.
+#: From this many features on, fewer rows than half of them are fitted in the space
+#: they span.
 MANY_FEATURES = 1_000
 
 
 class RowSpace(NamedTuple):
-    """Units of the features as given, and the basis of the space of their rows."""
+    """Scaling of the features as given, and a basis of the space of their rows."""
 
     mean: Array
     scale: Array
     basis: Basis
 
     def features(self, X: Any) -> Array:
-        """Coordinates of rows: of what the space has of them, if they are others."""
+        """Return coordinates of rows, projected onto the space if they are new."""
         Q = self.basis.written_out() / self.scale[:, None]
         return np.asarray(X @ Q - self.mean @ Q)
 
 
 @dataclass(frozen=True)
 class FeatureSpace:
-    """Features that scores are linear in, and what was learnt of them.
+    """Features that scores are linear in, with their moments.
 
     Attributes
     ----------
     features : array or CSR matrix
-        The rows, or what a kernel makes of them.
+        The rows, or their Nyström features.
     moments : Moments
-        Of the features in the solver's units, with the graph of the rows if there is
-        one.
+        Moments of the scaled features, with the graph of the rows if there is one.
     mean, scale : ndarray of shape (n_features,)
-        The solver's units: a feature f is ``(f - mean) / scale`` there.
+        Scaling: the solver is given ``(f - mean) / scale`` of a feature f.
     kernel_map : KernelMap or None
-        Makes features of other rows; None where they are the rows themselves.
+        Maps other rows to features; None where rows are the features.
     weights : ndarray of shape (n_samples,) or None
-        Of the rows; None where each counts once.
+        Weights of the rows; None for 1 each.
     row_space : RowSpace or None
-        Leads from the features to those of the rows, where they are coordinates in
-        the space of the rows; None where they are not.
+        The way back to features as given, where ``features`` are coordinates in the
+        space of the rows; None where they are not.
     """
 
     features: Any
@@ -69,18 +68,18 @@ class FeatureSpace:
 
     @property
     def n_features(self) -> int:
-        """How many features there are, or were before they were compacted."""
+        """Number of features, before they were compacted."""
         return len(self.scaling[1])
 
     def features_of(self, X: Any) -> Any:
-        """The features of other rows."""
+        """Return the features of other rows."""
         if self.kernel_map is not None:
             return self.kernel_map(X)
         return X if self.row_space is None else self.row_space.features(X)
 
 
 def is_compacted(n: int, m: int) -> bool:
-    """Whether n rows of m features are better seen in the space they span."""
+    """Return True where n rows of m features are fitted in the space they span."""
     return m >= MANY_FEATURES and is_wide(n, m)
 
 
@@ -92,9 +91,9 @@ def linear_features(
     weights: Array | None = None,
     compact: bool = False,
 ) -> FeatureSpace:
-    """The rows themselves or, compact, in the space they span; without a graph."""
+    """Return the rows as features or, compact, as coordinates in their own span."""
     if compact:
-        return _compact_view(X, Y, standardize, weights)
+        return _compact_features(X, Y, standardize, weights)
     moments = Moments.from_rows(X, Y, weights)
     mean, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
     if standardize:
@@ -103,14 +102,14 @@ def linear_features(
     return FeatureSpace(X, moments, mean, scale, weights=weights)
 
 
-def _compact_view(
+def _compact_features(
     X: Any, Y: Any, standardize: bool, weights: Array | None
 ) -> FeatureSpace:
     center, scale = column_units(X, weights)
     mean = center
     if not standardize:
         mean, scale = np.zeros_like(center), np.ones_like(center)
-    # Centred to keep digits; rows that are not standardised get their mean back.
+    # Centered to keep digits; rows that are not standardized get their mean back.
     rows = Rows.of(X, center, scale, center - mean)
     coordinates, basis = compact_rows(rows)
     features = coordinates[:-1] + coordinates[-1]
@@ -130,45 +129,45 @@ def _compact_view(
 def kernel_features(
     X: Any, Y: Any, kernel_map: KernelMap, *, weights: Array | None = None
 ) -> FeatureSpace:
-    """Nyström features as they are, without a graph."""
+    """Return Nyström features of the rows, without a graph."""
     features = kernel_map(X)
     moments = Moments.from_rows(features, Y, weights)
     m = features.shape[1]
     return FeatureSpace(features, moments, np.zeros(m), np.ones(m), kernel_map, weights)
 
 
-def with_labels(view: FeatureSpace, Y: Array) -> FeatureSpace:
-    """The same rows with other labels; what is known of the features stays."""
-    moments = view.moments
-    w = None if view.weights is None else view.weights[:, None]
-    y_mean = np.average(Y, axis=0, weights=view.weights)
+def with_labels(space: FeatureSpace, Y: Array) -> FeatureSpace:
+    """Return the same features with the moments of other labels."""
+    moments = space.moments
+    w = None if space.weights is None else space.weights[:, None]
+    y_mean = np.average(Y, axis=0, weights=space.weights)
     centred = Y - y_mean
     weighted = centred if w is None else w * centred
-    # Labels that are centred need no centred features.
-    Sxy = (view.features.T @ weighted) / view.scale[:, None]
+    # Centered labels need no centered features.
+    Sxy = (space.features.T @ weighted) / space.scale[:, None]
     changed = replace(moments, y_mean=y_mean, Sxy=Sxy, Syy=centred.T @ weighted)
-    return replace(view, moments=changed)
+    return replace(space, moments=changed)
 
 
 def with_exact_graph(
-    view: FeatureSpace,
+    space: FeatureSpace,
     X: Any,
     n_neighbors: int,
     *,
     search: Callable[..., Neighbours] = nearest,
 ) -> FeatureSpace:
-    """The same with the graph of the rows X, in the units that they are seen in."""
-    weights, units = view.weights, units_of(view)
+    """Return the same features with the neighbor graph of the rows X."""
+    weights, units = space.weights, units_of(space)
     L = neighbour_laplacian(X, n_neighbors, weights=weights, **units, search=search)
-    moments = view.moments.with_graph(view.features, L, scale=view.scale)
-    return replace(view, moments=moments)
+    moments = space.moments.with_graph(space.features, L, scale=space.scale)
+    return replace(space, moments=moments)
 
 
-def units_of(view: FeatureSpace) -> dict[str, Array]:
-    """``mean`` and ``scale`` of the rows, in which the graph sees them."""
-    if view.row_space is not None:
-        return {"mean": view.row_space.mean, "scale": view.row_space.scale}
-    if view.kernel_map is None:
-        return {"mean": view.mean, "scale": view.scale}
-    scaler = view.kernel_map.scaler
+def units_of(space: FeatureSpace) -> dict[str, Array]:
+    """Return ``mean`` and ``scale`` of the rows for the graph."""
+    if space.row_space is not None:
+        return {"mean": space.row_space.mean, "scale": space.row_space.scale}
+    if space.kernel_map is None:
+        return {"mean": space.mean, "scale": space.scale}
+    scaler = space.kernel_map.scaler
     return {"mean": scaler.mean, "scale": scaler.scale} if scaler else {}

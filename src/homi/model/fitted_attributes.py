@@ -1,4 +1,4 @@
-"""What HOMI keeps of a solution: parameters in the units of the features as given."""
+"""Fitted attributes of HOMI: a solution for features as given."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from homi.solver import Params
 def fitted_attributes(
     params: Params, mean: Array, scale: Array, basis: Basis | None = None
 ) -> dict[str, Any]:
-    """Attributes by name; ``basis`` leads from the solution's features to the rows'."""
+    """Return attributes by name; ``basis`` maps compacted features back."""
     if basis is None:
         W = params.W / scale[:, None]
         coef = np.ascontiguousarray((W @ params.B).T)
@@ -32,7 +32,7 @@ def fitted_attributes(
 
 
 def _widened(params: Params, scale: Array, basis: Basis) -> tuple[Array, Array]:
-    """W and WB as features have them: B is applied where there are fewer of them.
+    """Return W and WB for features as given; B is applied to the smaller matrix.
 
     Both may take gigabytes: each is written once, where it stays.
     """

@@ -1,13 +1,12 @@
-"""Scores of rows that were held out in folds, for what leave-one-out is too kind to.
+"""Scores of held-out folds, where leave-one-out would be optimistic.
 
-A graph helps a row that is left out but keeps its ties: new rows have none. And scores
-that correct each other are learnt from those of the other rows, which have seen the
-labels of the row left out. With a fold, all of it is left out.
+A left-out row keeps its edges in the graph, which a new row does not have. A label
+correction is learned from scores of other rows, whose models have seen the labels of
+the left-out row. Folds leave all of this out.
 
-All but the share of each label: a fold with more of a rare label leaves less of it to
-the others, so that the scores of the fold would be too low by just that, and rows of
-different folds could not be compared. So the biases are those for the share in all
-rows.
+The intercepts are those for the share of each label in all rows. A fold with more of a
+rare label leaves less of it to the others: its scores would be too low by just that,
+and rows of different folds could not be compared.
 """
 
 from __future__ import annotations
@@ -34,9 +33,9 @@ Rows = NDArray[np.intp]
 
 
 class Fold(NamedTuple):
-    """Rows that are held out, the others, and the moments of these.
+    """Held-out rows, the other rows, and the moments of the others.
 
-    ``gap`` is what the share of each label in all rows is above that in the others.
+    ``gap`` is the share of each label in all rows less that in the others.
     """
 
     held_out: Rows
@@ -46,62 +45,62 @@ class Fold(NamedTuple):
 
 
 def held_out_rows(n: int, seed: int) -> list[Rows]:
-    """The rows of each fold."""
+    """Return the held-out rows of each fold."""
     splits = KFold(min(_FOLDS, n), shuffle=True, random_state=seed)
     return [rows for _, rows in splits.split(np.empty(n))]
 
 
-def folds(view: FeatureSpace, Y: Array, L: Any, seed: int) -> Iterator[Fold]:
-    """Five folds of the rows of a view; the moments of the others are sums of parts.
+def folds(space: FeatureSpace, Y: Array, L: Any, seed: int) -> Iterator[Fold]:
+    """Yield five folds; the moments of the other rows are sums over folds.
 
-    The graph of the others is that of all rows without the ties to rows held out. Its
-    matrix is scaled to what all rows have, so that γ means the same.
+    The graph of the others is that of all rows without the edges to held-out rows. Its
+    matrix is scaled to that of all rows, so that γ means the same.
     """
     parts = held_out_rows(len(Y), seed)
-    moments = [Moments.from_rows(view.features[rows], Y[rows]) for rows in parts]
+    moments = [Moments.from_rows(space.features[rows], Y[rows]) for rows in parts]
     for k, rows in enumerate(parts):
         others = np.sort(np.concatenate(parts[:k] + parts[k + 1 :]))
         rest = reduce(add, moments[:k] + moments[k + 1 :])
-        rest = rest.in_units(view.mean, view.scale)
+        rest = rest.in_units(space.mean, space.scale)
         if L is not None:
-            rest = _tied(rest, view, L, others)
-        yield Fold(rows, others, rest, view.moments.y_mean - rest.y_mean)
+            rest = _tied(rest, space, L, others)
+        yield Fold(rows, others, rest, space.moments.y_mean - rest.y_mean)
 
 
-def _tied(rest: Moments, view: FeatureSpace, L: Any, others: Rows) -> Moments:
+def _tied(rest: Moments, space: FeatureSpace, L: Any, others: Rows) -> Moments:
     inner = sparse.csr_array(L)[others][:, others]
     S = sparse.diags_array(inner.diagonal()) - inner
     own = sparse.diags_array(np.asarray(S.sum(axis=1)).ravel()) - S
-    tied = rest.with_graph(view.features[others], own.tocsr(), scale=view.scale)
+    tied = rest.with_graph(space.features[others], own.tocsr(), scale=space.scale)
     assert tied.H is not None
-    assert view.moments.H is not None
-    share = rest.n / view.moments.n * np.trace(view.moments.H)
+    assert space.moments.H is not None
+    share = rest.n / space.moments.n * np.trace(space.moments.H)
     left = np.trace(tied.H)
     return replace(tied, H=tied.H * (share / left) if left > 0 else tied.H)
 
 
 def graphs_by_folds(
-    view: FeatureSpace,
+    space: FeatureSpace,
     Y: Array,
     L: Any,
     lams: Sequence[float],
     gammas: Sequence[float],
     seed: int,
 ) -> dict[tuple[float, float], Array]:
-    """Scores for every λ and γ, each row by the model of the other folds."""
+    """Return held-out scores for every λ and γ."""
     found = {(lam, gamma): np.empty(Y.shape) for lam in lams for gamma in gammas}
-    for fold in folds(view, Y, L, seed):
+    for fold in folds(space, Y, L, seed):
         for lam in lams:
             path = graph_path(fold.moments, lam)
             for gamma in gammas:
                 inverse = 1.0 / (1.0 + gamma * path.values)
-                scores = _scores(view, fold, path, inverse)
+                scores = _scores(space, fold, path, inverse)
                 found[lam, gamma][fold.held_out] = scores + fold.gap
     return found
 
 
 def corrections_by_folds(
-    view: FeatureSpace,
+    space: FeatureSpace,
     Y: Array,
     L: Any,
     params: dict[str, Any],
@@ -109,22 +108,22 @@ def corrections_by_folds(
     seed: int,
     label_weight: Array | None = None,
 ) -> dict[tuple[bool, float], Array]:
-    """Scores corrected with every β, 0 for none; and all of these by weights (True).
+    """Return held-out scores by (own weights, β); β = 0 is no label correction.
 
-    What corrects the rows of a fold was learnt from the leave-one-out scores of all
-    others. Weights of labels are the same in all folds: others would give the scores of
-    a label another scale in each of them.
+    The correction of a fold is learned from leave-one-out scores of the other rows.
+    Weights of labels are the same in all folds: others would give the scores of a label
+    another scale in each fold.
     """
     kinds = {False: np.ones(Y.shape[1])}
     if label_weight is not None:
         kinds[True] = label_weight
     names = [(own, beta) for own in kinds for beta in (0.0, *betas)]
     found = {name: np.empty(Y.shape) for name in names}
-    for fold in folds(view, Y, L if params["gamma"] > 0 else None, seed):
+    for fold in folds(space, Y, L if params["gamma"] > 0 else None, seed):
         path = weight_path(fold.moments, params["lam"], params["gamma"])
-        rows = path.of(view.features[fold.others], view.mean, view.scale)
+        rows = path.of(space.features[fold.others], space.mean, space.scale)
         for own, weight in kinds.items():
-            scores = _scores(view, fold, path, shares(path.values, weight))
+            scores = _scores(space, fold, path, shares(path.values, weight))
             found[own, 0.0][fold.held_out] = scores + fold.gap
             if not len(betas):
                 continue
@@ -137,8 +136,8 @@ def corrections_by_folds(
     return found
 
 
-def _scores(view: FeatureSpace, fold: Fold, path: Path, inverse: Array) -> Array:
-    """Of the rows held out, by the model of the others."""
-    W = path.weights(inverse) / view.scale[:, None]
-    mean = fold.moments.x_mean * view.scale + view.mean
-    return view.features[fold.held_out] @ W + (fold.moments.y_mean - mean @ W)
+def _scores(space: FeatureSpace, fold: Fold, path: Path, inverse: Array) -> Array:
+    """Return scores of the held-out rows by the model of the others."""
+    W = path.weights(inverse) / space.scale[:, None]
+    mean = fold.moments.x_mean * space.scale + space.mean
+    return space.features[fold.held_out] @ W + (fold.moments.y_mean - mean @ W)

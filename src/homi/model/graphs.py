@@ -1,4 +1,4 @@
-"""The graph that HOMI's parameters ask for, of rows that are all at hand."""
+"""Graphs of rows in memory: exact, approximate, or by anchors."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ log = logging.getLogger("homi")
 
 
 class Sums(NamedTuple):
-    """A plan, and what all rows so far have added by it."""
+    """Sufficient statistics of all rows so far, and the plan of their anchors."""
 
     plan: AnchorPlan
     total: TiedMoments
 
     @property
     def n(self) -> int:
-        """Rows so far, or their weight."""
+        """Number of rows so far, or their weight."""
         return int(self.total.moments.n)
 
     def units(self, standardize: bool) -> tuple[Moments, Array, Array]:
-        """Moments with their graph in the solver's units, and these units."""
+        """Return scaled moments with their graph, and the mean and scale."""
         return in_units(self.total.with_graph(self.plan), standardize)
 
 
 def in_units(moments: Moments, standardize: bool) -> tuple[Moments, Array, Array]:
-    """Moments in the solver's units, and these units: their mean and scale."""
+    """Return scaled moments, and the mean and scale."""
     m = len(moments.x_mean)
     if not standardize:
         return moments, np.zeros(m), np.ones(m)
@@ -55,7 +55,7 @@ def in_units(moments: Moments, standardize: bool) -> tuple[Moments, Array, Array
 
 
 def resolve(graph: str, X: Any) -> str:
-    """The name of the graph; of "auto", what it chooses, which is logged."""
+    """Return the name of the graph; for "auto" the choice, which is logged."""
     if graph != "auto":
         return graph
     chosen, why = choose_graph(X)
@@ -66,7 +66,7 @@ def resolve(graph: str, X: Any) -> str:
 def plan_of(
     X: Any, n_neighbors: int, n_anchors: int, *, standardize: bool, seed: int
 ) -> AnchorPlan:
-    """The plan that a stream of these rows would make."""
+    """Return the plan of anchors that a stream of these rows would make."""
     rows = sample_rows(X, seed)
     return plan_anchors(
         rows, n_neighbors, n_anchors, standardize=standardize, seed=seed
@@ -76,45 +76,45 @@ def plan_of(
 def with_anchor_graph(
     X: Any, Y: Any, plan: AnchorPlan, standardize: bool, weights: Array | None
 ) -> tuple[FeatureSpace, Sums]:
-    """The rows themselves, tied to anchors."""
+    """Return linear features with the anchor graph, and their sums."""
     sums = Sums(plan, tied_moments(X, Y, plan, weights=weights))
     return FeatureSpace(X, *sums.units(standardize), weights=weights), sums
 
 
 def features_with_anchor_graph(
-    view: FeatureSpace, X: Any, plan: AnchorPlan
+    space: FeatureSpace, X: Any, plan: AnchorPlan
 ) -> FeatureSpace:
-    """Other features of the rows X, with the rows tied to anchors."""
-    center = view.moments.x_mean
-    ties = tie_features(X, view.features, plan, center, view.weights)
-    total = TiedMoments(view.moments, ties)
-    return replace(view, moments=total.with_graph(replace(plan, center=center)))
+    """Return any features of the rows X with the anchor graph of the rows."""
+    center = space.moments.x_mean
+    ties = tie_features(X, space.features, plan, center, space.weights)
+    total = TiedMoments(space.moments, ties)
+    return replace(space, moments=total.with_graph(replace(plan, center=center)))
 
 
 def with_approximate_graph(
-    view: FeatureSpace, X: Any, n_neighbors: int, seed: int
+    space: FeatureSpace, X: Any, n_neighbors: int, seed: int
 ) -> tuple[FeatureSpace, float]:
-    """The view with the approximate graph of the rows X, and its recall."""
+    """Return the features with the approximate graph of the rows X, and its recall."""
     search = ApproximateSearch(seed)
-    view = with_exact_graph(view, X, n_neighbors, search=search)
+    space = with_exact_graph(space, X, n_neighbors, search=search)
     log.info("approximate graph: recall %.3f on a sample of rows.", search.recall)
-    return view, search.recall
+    return space, search.recall
 
 
 class Graph(NamedTuple):
-    """A view with its graph, and the Laplacian of the rows; None for no graph."""
+    """Features with a graph, and its Laplacian; None for no graph."""
 
-    view: FeatureSpace
+    space: FeatureSpace
     L: Any = None
 
 
-def neighbour_graph(view: FeatureSpace, X: Any, n_neighbors: int, seed: int) -> Graph:
-    """The view with the graph of the rows X, by lists where they are too many."""
+def neighbour_graph(space: FeatureSpace, X: Any, n_neighbors: int, seed: int) -> Graph:
+    """Build the graph of the rows X: approximate where they are too many."""
     exact = choose_graph(X)[0] == "exact"
     search = nearest if exact else ApproximateSearch(seed)
-    L = neighbour_laplacian(X, n_neighbors, **units_of(view), search=search)
-    moments = view.moments.with_graph(view.features, L, scale=view.scale)
-    return Graph(replace(view, moments=moments), L)
+    L = neighbour_laplacian(X, n_neighbors, **units_of(space), search=search)
+    moments = space.moments.with_graph(space.features, L, scale=space.scale)
+    return Graph(replace(space, moments=moments), L)
 
 
 def warn_of_few_rows(n_neighbors: int, n: int) -> None:

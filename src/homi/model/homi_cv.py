@@ -30,8 +30,8 @@ from homi.model.graphs import warn_of_few_rows
 from homi.model.homi import HOMI
 from homi.model.kernel_map import KERNELS, KernelMap
 from homi.model.route import check_direct
-from homi.model.scoring import OBJECTIVES, Array, goal
-from homi.model.search import Candidate, FeatureChoice, Search, Space
+from homi.model.scoring import OBJECTIVES, Array, objective
+from homi.model.search import Candidate, FeatureChoice, Grid, Search
 
 #: Penalties tried by default.
 _LAMS = tuple(float(x) for x in np.logspace(-3, 4, 15))
@@ -263,7 +263,7 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
         rows, target = self._check_fit_input(X, y)
         Y = target.indicator
         Y = np.asarray(dense(Y), dtype=np.float64)
-        space = self._space(*rows.shape)
+        grid = self._grid(*rows.shape)
         groups = self._init_callback_context(max_subtasks=None)
         groups.call_on_fit_task_begin(estimator=self, X=X, y=y)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
@@ -271,19 +271,19 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
             rows,
             Y,
             lambda choice: self._build_features(choice, rows, Y, seed),
-            goal(self.scoring),
+            objective(self.scoring),
             deadline=self._deadline(),
             n_jobs=self.n_jobs,
             seed=seed,
             calibrate=self.calibration is not None,
             after=self._tell(groups, X, y),
         )
-        search.run(space)
+        search.run(grid)
         self._store(search)
         plain = self.calibration is None
         held_out = (search.scores if plain else search.comparable()) - 0.5
         self._calibrate(held_out, Y)
-        self.label_weight_ = search.label_weight(space.label_weights)
+        self.label_weight_ = search.label_weight(grid.label_weights)
         self.best_estimator_ = HOMI(
             **self.best_params_,
             n_components=self.n_components,
@@ -343,12 +343,12 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
             n, m = X.shape
             compact = is_compacted(n, m)
             check_direct(n + 1 if compact else m)
-            view = linear_features(
+            space = linear_features(
                 X, Y, standardize=choice.standardize, compact=compact
             )
-            variance = np.trace(view.moments.Sxx) / view.n_features
-            unit = float(variance / view.moments.n) if self.lams is None else 1.0
-            return view, named, unit or 1.0
+            variance = np.trace(space.moments.Sxx) / space.n_features
+            unit = float(variance / space.moments.n) if self.lams is None else 1.0
+            return space, named, unit or 1.0
         mapped = KernelMap(
             X,
             choice.kernel,
@@ -361,11 +361,11 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
         named |= {"kernel_params": {"gamma": mapped.nystroem.gamma}}
         return kernel_features(X, Y, mapped), named, 1.0
 
-    def _space(self, n: int, m: int) -> Space:
+    def _grid(self, n: int, m: int) -> Grid:
         scaled = self.standardize
         # Rows of one or two features are all fully correlated: they have no graph.
         gammas = _checked("gammas", self.gammas, _GAMMAS) if m > 2 else ()
-        return Space(
+        return Grid(
             standardize=[True, False] if scaled == "auto" else [bool(scaled)],
             kernels=self._checked_kernels(),
             widths=_checked("widths", self.widths, _WIDTHS),

@@ -1,4 +1,4 @@
-"""Kernels by Nyström features: rows become their likeness to some of them."""
+"""Nyström features of a kernel."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ Kernel = str | Callable[..., float]
 
 
 class KernelMap:
-    """Features whose inner products are those of a kernel, or nearly so.
+    """Features whose inner products approximate a kernel.
 
     Parameters
     ----------
     X : array or CSR matrix of shape (n_samples, n_features)
-        Rows to choose landmarks from.
+        Rows to draw landmarks from.
     kernel : str or callable
         One of ``KERNELS``, or a function of two rows.
     n_components : int
-        Most landmarks; with as many as there are rows, the features are exact.
+        Largest number of landmarks; with all rows, the features are exact.
     params : dict
-        Parameters of the kernel. A width that is not among them is the median
+        Parameters of the kernel. A width that is not given follows from the median
         distance between rows.
     standardize : bool
-        Whether the kernel sees features of variance 1 (and mean 0, unless sparse).
+        Whether to scale features to variance 1 (and mean 0, unless sparse) first.
     rng : RandomState
     factor : float
-        Of the default width.
+        Factor of the default width.
     weights : ndarray of shape (n_samples,) or None
-        Of the rows, for their mean and scale only: landmarks and the median distance
-        are of the rows as they are.
+        Weights of the rows, for their mean and scale only: landmarks and the median
+        distance ignore them.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ def _known(kernel: str, params: dict[str, Any]) -> dict[str, Any]:
 def _width(
     kernel: str, rows: Any, rng: np.random.RandomState, factor: float
 ) -> dict[str, float]:
-    """γ = factor/(2 d), with d the median of the kernel's distance between two rows."""
+    """Return γ = factor/(2 d), with d the median distance between two rows."""
     if kernel not in ("rbf", "laplacian"):
         return {}
     some = rng.permutation(rows.shape[0])[:_SAMPLE]

@@ -1,4 +1,4 @@
-"""Labels that are not known: NaN or None in Y."""
+"""Missing labels: NaN or None in Y."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from homi.solver.fill import Mask, Rows, fill
 
 
 def fill_missing_labels(
-    view: FeatureSpace, X: Any, target: Target, weights: Array | None
+    space: FeatureSpace, X: Any, target: Target, weights: Array | None
 ) -> Array:
-    """All labels of all rows, from a view of those that count."""
+    """Return the labels of all rows, missing ones filled in by the rows that count."""
     assert target.known is not None
     Y, known = target.indicator, target.known
     Y = dense(Y)
@@ -25,19 +25,19 @@ def fill_missing_labels(
     _check_known_somewhere(known[counts > 0], target.names)
     used = np.flatnonzero(counts)
     rows = Rows(
-        view.features,
-        view.mean,
-        view.scale,
-        view.moments.x_mean,
-        view.moments.Sxx,
+        space.features,
+        space.mean,
+        space.scale,
+        space.moments.x_mean,
+        space.moments.Sxx,
         counts[used],
-        view.n_features,
+        space.n_features,
     )
     labels, model = fill(rows, Y[used], known[used])
     if len(used) == len(Y):
         return labels
     # Rows of weight 0 have taught nothing, but their labels can be filled in.
-    everything = model.complete_new(view.features_of(X), Y, known)
+    everything = model.complete_new(space.features_of(X), Y, known)
     everything[used] = labels
     return everything
 

@@ -1,4 +1,4 @@
-"""What hyper-parameters are chosen for: functions of labels and held-out scores."""
+"""Objectives of the search: functions of labels and held-out scores."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from homi.metrics import METRICS
 
 Array = NDArray[np.float64]
 
-#: Labels (0/1) and scores (a label is predicted above one half) to a value, the greater
-#: the better.
+#: From labels (0/1) and scores (a label is predicted above one half) to a value.
+#: Greater is better.
 Objective = Callable[[Any, Array], float]
 
 
 def average_precision(Y: Any, scores: Array) -> float:
-    """Area under precision and recall of all labels of all rows together.
+    """Return the micro-averaged average precision.
 
-    As by scikit-learn's ``average_precision_score``, which sorts indices of all scores:
-    values are sorted many times as fast, and only those of ones are gone through.
+    The value of scikit-learn's ``average_precision_score``, faster: values are sorted
+    instead of indices, and only those of positives are visited.
     """
     ones = np.sort(scores[np.asarray(Y, dtype=bool)])
     if not len(ones):
@@ -34,7 +34,7 @@ def average_precision(Y: Any, scores: Array) -> float:
 
 
 def negative_squared_error(Y: Any, scores: Array) -> float:
-    """What ridge regression with leave-one-out errors goes by."""
+    """Return the negative mean squared error, the criterion of ``RidgeCV``."""
     return -float(np.mean((Y - scores) ** 2))
 
 
@@ -43,12 +43,12 @@ _OWN: dict[str, Objective] = {
     "neg_mean_squared_error": negative_squared_error,
 }
 
-#: Names of goals: two of our own, and every other metric of ``homi.metrics``.
+#: Names of objectives: two of this module, and every metric of ``homi.metrics``.
 OBJECTIVES = tuple(_OWN | METRICS)
 
 
-def goal(scoring: str | Objective) -> Objective:
-    """The goal of a name; a function is taken as it is."""
+def objective(scoring: str | Objective) -> Objective:
+    """Return the objective of a name, or the function itself."""
     if callable(scoring):
         return scoring
     return _OWN[scoring] if scoring in _OWN else _of_metric(scoring)

@@ -1,4 +1,4 @@
-"""Weights of rows and of labels, as ``fit`` is given them."""
+"""Checks of ``sample_weight`` and ``label_weight``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from homi.moments import check_weights
 
 
 def check_sample_weight(sample_weight: Any, n: int) -> Array | None:
-    """One weight for each of n rows, or None where all of them count once.
+    """Return one weight for each of n rows, or None where all are 1.
 
     A single number is the weight of every row.
     """
@@ -26,7 +26,7 @@ def check_sample_weight(sample_weight: Any, n: int) -> Array | None:
 
 
 def check_label_weight(label_weight: Any, names: NDArray[Any]) -> Array | None:
-    """One positive weight for each label, or None where all of them are 1."""
+    """Return one positive weight for each label, or None where all are 1."""
     if label_weight is None:
         return None
     weights = np.asarray(label_weight, dtype=np.float64)
@@ -49,7 +49,7 @@ def check_label_weight(label_weight: Any, names: NDArray[Any]) -> Array | None:
 def drop_zero_weight(
     X: Any, Y: Any, weights: Array | None
 ) -> tuple[Any, Any, Array | None]:
-    """Rows that count, their labels and weights: one of weight 0 is not there."""
+    """Return rows of positive weight, their labels and weights."""
     if weights is None or weights.all():
         return X, Y, weights
     kept = np.flatnonzero(weights)

@@ -69,7 +69,7 @@ def running_times(given: Given) -> Section | None:
         f"mean over folds, {given.experiment.threads} thread; the search for "
         "hyper-parameters is not counted. Several folds ran side by side on one "
         "machine: read orders of magnitude. Ratios measured with care are in "
-        "`docs/methods_speed.md`."
+        "`docs/measured/methods_speed.md`."
     )
     drawing = picture(
         "figure-7",
