@@ -192,7 +192,7 @@ def _write(path: Path, parsed: Parsed) -> None:
     try:
         arrays = _packed(parsed)
         path.parent.mkdir(parents=True, exist_ok=True)
-        with whole_file(path) as unfinished, open(unfinished, "xb") as file:
+        with whole_file(path) as unfinished, open(unfinished, "wb") as file:
             np.savez(file, **arrays)
         # One reading of each file is enough: other code, or options, made the rest.
         for other in path.parent.glob(f"{path.stem.partition('-')[0]}-*.npz"):

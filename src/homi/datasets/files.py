@@ -85,7 +85,7 @@ def writing(path: Path) -> Iterator[IO[bytes]]:
     """A file that has its name only once it is whole; packed as its suffix says."""
     with (
         whole_file(path) as unfinished,
-        OPENERS[split_name(path)[2]](unfinished, "xb") as file,
+        OPENERS[split_name(path)[2]](unfinished, "wb") as file,
     ):
         yield file
 

@@ -46,7 +46,7 @@ def save(path: Path, state: State, fingerprint: dict[str, Any]) -> None:
     """Write under another name, then rename: a kill leaves the old file or the new."""
     arrays = _arrays(state)
     arrays["fingerprint"] = np.array(json.dumps({"format": _FORMAT, **fingerprint}))
-    with whole_file(path) as unfinished, open(unfinished, "xb") as file:
+    with whole_file(path) as unfinished, open(unfinished, "wb") as file:
         np.savez(file, allow_pickle=False, **arrays)
 
 
