@@ -1,6 +1,9 @@
 """The only file that imports private or recent names of scikit-learn."""
 
+from __future__ import annotations
+
 import importlib.util
+from typing import Any
 
 from sklearn import __version__
 from sklearn.base import _fit_context as fit_context
@@ -21,19 +24,19 @@ else:  # scikit-learn before 1.9
     class _NoCallbacks:
         """Callback context of a fit that has no callbacks."""
 
-        def subcontext(self, **_):
+        def subcontext(self, **_: Any) -> _NoCallbacks:
             return self
 
-        def call_on_fit_task_begin(self, **_):
+        def call_on_fit_task_begin(self, **_: Any) -> _NoCallbacks:
             return self
 
-        def call_on_fit_task_end(self, **_):
+        def call_on_fit_task_end(self, **_: Any) -> bool:
             return False
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """Stand-in for scikit-learn's mixin that refuses callbacks."""
 
-        def set_callbacks(self, *callbacks):
+        def set_callbacks(self, *callbacks: Any) -> Any:
             """Refuse callbacks: they need scikit-learn 1.9.
 
             Parameters
@@ -53,9 +56,9 @@ else:  # scikit-learn before 1.9
                 )
             return self
 
-        def _init_callback_context(self, **_):
+        def _init_callback_context(self, **_: Any) -> _NoCallbacks:
             return _NoCallbacks()
 
-    def with_callbacks(method):
+    def with_callbacks(method: Any) -> Any:
         """Return the method itself: there are no callbacks to tear down."""
         return method
