@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from homi import HOMI
@@ -102,6 +103,12 @@ def test_one_sentence(here, monkeypatch, words, said):
     assert "bug in homi" not in line
 
 
+refused_by_typer = pytest.mark.xfail(
+    tuple(map(int, typer.__version__.split(".")[:2])) < (0, 29),
+    reason="ranges of typer before 0.29 take NaN; the fit refuses it, with code 1",
+)
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -112,8 +119,8 @@ def test_one_sentence(here, monkeypatch, words, said):
         [*FIT, "--seed", 2**32],
         [*FIT, "--time-budget", "nan"],
         [*EXPLAIN, "--seed", "-1"],
-        [*EXPLAIN, "--hold-out", "nan"],
-        [*EXPLAIN, "--gamma", "nan"],
+        pytest.param([*EXPLAIN, "--hold-out", "nan"], marks=refused_by_typer),
+        pytest.param([*EXPLAIN, "--gamma", "nan"], marks=refused_by_typer),
         [*ROWS, "--row", "-1"],
     ],
 )
