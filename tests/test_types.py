@@ -17,6 +17,7 @@ from typing import assert_type
 import numpy as np
 from numpy.typing import NDArray
 
+from homi import HOMI, HOMICV
 from homi.datasets import load
 from homi.estimators import (
     BILAS,
@@ -50,6 +51,8 @@ classifiers: list[MultiLabelClassifier] = [
     BILAS(0.2, C=1.0),
     CLML(threshold="accuracy"),
     GLOCAL(n_latent=5),
+    HOMI(0.5, n_neighbors=5, kernel="rbf"),
+    HOMICV(scoring="ranking_loss", kernels=(), time_budget=10.0),
     LFLC(1.0, eta=0.0),
     LIFT(0.1, n_jobs=-1),
     MLLRC(1.0, 2.0),
@@ -73,6 +76,9 @@ for classifier in classifiers:
 
 assert_type(MLkNN(3).fit([[0.0], [1.0]], [[0, 1], [1, 0]]), MLkNN)
 assert_type(MLkNN(3).fit([[0.0], [1.0]], ["a", "b"]), MLkNN)
+assert_type(HOMI().fit(X, Y, sample_weight=np.ones(len(X))), HOMI)
+assert_type(HOMI(graph="anchors").partial_fit(X, Y), HOMI)
+assert_type(HOMICV().fit(X, Y), HOMICV)
 
 tuned = TunedThresholds(BinaryRelevance(), objective="macro_f1", cv=3).fit(X, Y)
 assert_type(tuned, TunedThresholds)
@@ -87,10 +93,11 @@ print(again.predict(X))
 """
 
 WRONG = """
-from homi.estimators import MLkNN, RAKEL
+from homi.estimators import HOMI, MLkNN, RAKEL
 MLkNN(n_neighbors="ten")
 RAKEL(overlaps=True)
 MLkNN().fit([[0.0], [1.0]])
+HOMI(graph="exat")
 """
 
 
@@ -123,4 +130,4 @@ def test_a_script_of_a_user_is_typed(mypy):
 
 def test_wrong_arguments_are_found(mypy):
     found = {line.split(":")[1] for line in mypy(WRONG).stdout.splitlines()[:-1]}
-    assert found == {"3", "4", "5"}
+    assert found == {"3", "4", "5", "6"}

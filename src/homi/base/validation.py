@@ -11,7 +11,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from homi.arrays import canonical, dense
-from homi.base._compat import fit_context
+from homi.base._compat import fit_context, with_callbacks
 from homi.typing import Array, Matrix, MatrixLike
 
 P = ParamSpec("P")
@@ -33,6 +33,11 @@ _LARGEST_SINGLE = 1e9
 def checks_parameters(fit: Callable[P, R]) -> Callable[P, R]:
     """Make a fit method check the parameters by ``_parameter_constraints`` first."""
     return fit_context(prefer_skip_nested_validation=False)(fit)
+
+
+def reports_to_callbacks(fit: Callable[P, R]) -> Callable[P, R]:
+    """Make a fit method report to scikit-learn's callbacks, where there are any."""
+    return with_callbacks(fit)
 
 
 def check_rows(estimator: Any, X: MatrixLike, *, reset: bool) -> Matrix:

@@ -113,8 +113,9 @@ def _built(graph: Any, model: Any, dtype: type) -> tuple[Any, list[str]]:
     inner = model.estimator_ if isinstance(model, TunedThresholds) else model
     linear = inner.best_estimator_ if isinstance(inner, HOMICV) else inner
     X = "X" if dtype is np.float64 else graph.cast("X", np.float64)
-    if getattr(linear, "_kernel_map", None) is not None:
-        X = parts.kernel_features(graph, X, linear._kernel_map)
+    kernel_map = getattr(linear, "_kernel_map", None)
+    if kernel_map is not None:
+        X = parts.kernel_features(graph, X, kernel_map)
     weights = graph.constant(linear.coef_.T.astype(np.float64))
     intercept = graph.constant(linear.intercept_.astype(np.float64))
     raw = graph.op("Add", graph.op("MatMul", X, weights), intercept)

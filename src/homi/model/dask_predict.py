@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from homi.base.classifier import MultiLabelClassifier
 from homi.model.dask_rows import is_collection
+from homi.typing import Array, MatrixLike
 
 
 class DaskPredictMixin(MultiLabelClassifier):
     """Prediction methods that take Dask collections as well."""
 
-    def decision_function(self, X):
+    def decision_function(self, X: MatrixLike) -> Array:
         return self._or_lazily("decision_function", X)
 
-    def ranking_scores(self, X):
+    def ranking_scores(self, X: MatrixLike) -> Array:
         return self._or_lazily("ranking_scores", X)
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> NDArray[Any]:
         return self._or_lazily("predict", X)
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: MatrixLike) -> Array:
         return self._or_lazily("predict_proba", X)
 
     for _method in (decision_function, ranking_scores, predict, predict_proba):

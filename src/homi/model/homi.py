@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import textwrap
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal, Self
 
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
-from homi.base._compat import (
-    CallbackSupportMixin,
-    Interval,
-    StrOptions,
-    fit_context,
-    with_callbacks,
-)
+from homi.base._compat import CallbackSupportMixin, Interval, StrOptions
 from homi.base.classifier import LinearMultiLabelClassifier
+from homi.base.validation import checks_parameters, reports_to_callbacks
 from homi.base.warn import warn
 from homi.model.dask_predict import DaskPredictMixin
 from homi.model.dask_rows import DaskRows, is_collection
@@ -30,13 +29,17 @@ from homi.model.route import Fitted, choose_route
 from homi.model.rows_input import InMemoryRows, RowsInput
 from homi.model.weights import check_label_weight, check_sample_weight
 from homi.solver import OnSweep, total
+from homi.typing import MatrixLike, RandomState
 
 #: The default, about which nobody is warned.
 _NEIGHBORS = 10
 
 
 class HOMI(
-    DaskPredictMixin, PartialFitMixin, CallbackSupportMixin, LinearMultiLabelClassifier
+    DaskPredictMixin,
+    PartialFitMixin,
+    CallbackSupportMixin,  # type: ignore[misc]
+    LinearMultiLabelClassifier,
 ):
     r"""Multi-label classifier that learns how labels depend on each other.
 
@@ -227,27 +230,27 @@ class HOMI(
 
     def __init__(
         self,
-        lam=1.0,
-        beta=2.0,
-        gamma=1.0,
-        n_neighbors=_NEIGHBORS,
+        lam: float = 1.0,
+        beta: float = 2.0,
+        gamma: float = 1.0,
+        n_neighbors: int = _NEIGHBORS,
         *,
-        correlation="labels",
-        graph="auto",
-        n_anchors=64,
-        kernel=None,
-        n_components=1000,
-        kernel_params=None,
-        standardize=True,
-        penalize_bias=True,
-        sweep="joint",
-        missing_labels="error",
-        solver="auto",
-        init="zeros",
-        max_iter=100,
-        tol=1e-6,
-        random_state=0,
-    ):
+        correlation: Literal["labels", "held-out", "identity"] = "labels",
+        graph: Literal["auto", "exact", "approximate", "anchors"] = "auto",
+        n_anchors: int = 64,
+        kernel: str | Callable[..., float] | None = None,
+        n_components: int = 1000,
+        kernel_params: dict[str, Any] | None = None,
+        standardize: bool = True,
+        penalize_bias: bool = True,
+        sweep: Literal["joint", "paper"] = "joint",
+        missing_labels: Literal["error", "ignore"] = "error",
+        solver: Literal["auto", "direct", "iterative"] = "auto",
+        init: Literal["zeros", "random"] = "zeros",
+        max_iter: int = 100,
+        tol: float = 1e-6,
+        random_state: RandomState = 0,
+    ) -> None:
         self.lam = lam
         self.beta = beta
         self.gamma = gamma
@@ -268,9 +271,15 @@ class HOMI(
         self.tol = tol
         self.random_state = random_state
 
-    @with_callbacks
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None, label_weight=None):
+    @reports_to_callbacks
+    @checks_parameters
+    def fit(
+        self,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: ArrayLike | None = None,
+        label_weight: ArrayLike | None = None,
+    ) -> Self:
         """Fit to rows and their labels.
 
         Parameters
@@ -301,7 +310,13 @@ class HOMI(
             fitted = route.fit(rows, sweeps.hook)
         return self._store(fitted)
 
-    def explain(self, path=None, X=None, y=None, **options):
+    def explain(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        X: MatrixLike | None = None,
+        y: MatrixLike | None = None,
+        **options: Any,
+    ) -> Path | str:
         """Write a page that shows how labels depend on each other.
 
         Parameters
@@ -346,7 +361,7 @@ class HOMI(
     def _is_plain(self, X: Any) -> bool:
         return getattr(self, "_kernel_map", None) is None and super()._is_plain(X)
 
-    def _store(self, fitted: Fitted, n_batches: int = 1) -> HOMI:
+    def _store(self, fitted: Fitted, n_batches: int = 1) -> Self:
         """Set all fitted attributes: the only place that does."""
         solution = fitted.solution
         for name, value in fitted_attributes(solution.params, *fitted.scaling).items():

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import expit
 from sklearn.utils import check_random_state
 
 from homi.arrays import dense
-from homi.base._compat import (
-    CallbackSupportMixin,
-    Interval,
-    StrOptions,
-    fit_context,
-    with_callbacks,
-)
+from homi.base._compat import CallbackSupportMixin, Interval, StrOptions
 from homi.base.classifier import MultiLabelClassifier, strictly_inside
+from homi.base.validation import checks_parameters, reports_to_callbacks
 from homi.linear import fit_sigmoids
 from homi.model.features import (
     FeatureSpace,
@@ -32,6 +29,7 @@ from homi.model.kernel_map import KERNELS, KernelMap
 from homi.model.route import check_direct
 from homi.model.scoring import OBJECTIVES, Array, objective
 from homi.model.search import Candidate, FeatureChoice, Grid, Search
+from homi.typing import MatrixLike, RandomState
 
 #: Penalties tried by default.
 _LAMS = tuple(float(x) for x in np.logspace(-3, 4, 15))
@@ -52,7 +50,7 @@ _NEIGHBORS = (5, 10, 20)
 _COLUMNS = ("params", "score", "held_out", "weighted", "calibrated")
 
 
-class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
+class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
     r"""HOMI with hyper-parameters chosen by cross-validation; log-odds as scores.
 
     The strongest classifier of this library, with nothing to set. Every row is scored
@@ -194,22 +192,22 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
 
     def __init__(
         self,
-        scoring="average_precision",
+        scoring: str | Callable[..., float] = "average_precision",
         *,
-        lams=None,
-        gammas=None,
-        label_weights=None,
-        betas=None,
-        kernels=_KERNELS,
-        widths=None,
-        n_neighbors=_NEIGHBORS,
-        n_components=1000,
-        standardize="auto",
-        calibration="sigmoid",
-        time_budget=None,
-        n_jobs=None,
-        random_state=0,
-    ):
+        lams: ArrayLike | None = None,
+        gammas: ArrayLike | None = None,
+        label_weights: ArrayLike | None = None,
+        betas: ArrayLike | None = None,
+        kernels: Sequence[str] = _KERNELS,
+        widths: ArrayLike | None = None,
+        n_neighbors: int | ArrayLike = _NEIGHBORS,
+        n_components: int = 1000,
+        standardize: bool | Literal["auto"] = "auto",
+        calibration: Literal["sigmoid"] | None = "sigmoid",
+        time_budget: float | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = 0,
+    ) -> None:
         self.scoring = scoring
         self.lams = lams
         self.gammas = gammas
@@ -225,7 +223,7 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X, y):
+    def fit(self, X: MatrixLike, y: MatrixLike) -> Self:
         """Choose hyper-parameters by cross-validation, then fit to all rows.
 
         Parameters
@@ -243,9 +241,9 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):
         self.fit_held_out(X, y)
         return self
 
-    @with_callbacks
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit_held_out(self, X, y):
+    @reports_to_callbacks
+    @checks_parameters
+    def fit_held_out(self, X: MatrixLike, y: MatrixLike) -> Array:
         """Fit, and return the held-out scores of the chosen model.
 
         Parameters

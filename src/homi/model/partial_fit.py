@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length
 
-from homi.base._compat import fit_context
-from homi.base.validation import check_rows
+from homi.base.validation import check_rows, checks_parameters
 from homi.base.warn import warn
 from homi.graph import AnchorPlan, plan_anchors, tied_moments
 from homi.model.batch_checks import (
@@ -24,9 +25,14 @@ from homi.model.graphs import Sums
 from homi.model.requires import check, unmet
 from homi.model.route import choose_route
 from homi.model.rows_input import Built
+from homi.typing import MatrixLike
 
 if TYPE_CHECKING:
     from homi.model.route import Route
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -57,6 +63,10 @@ def _takes_batches(model: Any) -> bool:
     return True
 
 
+def _available_for_batches(method: Callable[P, R]) -> Callable[P, R]:
+    return available_if(_takes_batches)(method)
+
+
 class PartialFitMixin:
     """``partial_fit`` of HOMI: sums over rows are kept, the rows are not."""
 
@@ -64,9 +74,11 @@ class PartialFitMixin:
     _n_batches: int
     graph_: str
 
-    @available_if(_takes_batches)
-    @fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y, classes=None):
+    @_available_for_batches
+    @checks_parameters
+    def partial_fit(
+        self, X: MatrixLike, y: MatrixLike, classes: ArrayLike | None = None
+    ) -> Self:
         """Learn from more rows, without keeping them.
 
         The first batch decides the anchors of the graph and the scaling in which rows
