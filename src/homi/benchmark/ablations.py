@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from homi.estimators import HOMI
+from homi.model.route import Route, choose_route
 from homi.solver import OnSweep, Problem, Solution, solve_stepwise
 
 
@@ -20,5 +21,15 @@ class WithoutLabels(HOMI):
 class StepWise(HOMI):
     """HOMI that fits (B, t) to the labels only, and then (W, z) with them fixed."""
 
+    def fit(self, X, y):
+        """Fit in two steps, with the direct solver."""
+        rows = self._rows(X, y, None, None)
+        params = self.get_params(deep=False) | {"solver": "direct"}
+        route = choose_route(params, rows)
+        step_wise = _StepWiseRoute(route.settings, route.graph, "direct", route.compact)
+        return self._store(step_wise.fit(rows, lambda scaling, kernel_map: None))
+
+
+class _StepWiseRoute(Route):
     def _solve(self, problem: Problem, on_sweep: OnSweep | None) -> Solution:
         return solve_stepwise(problem)
