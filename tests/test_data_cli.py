@@ -174,7 +174,7 @@ def test_fetch_is_told_what_to_fetch():
 
 def test_errors_are_one_sentence_on_stderr():
     for arguments in (["info", "emotion"], ["fetch", "emotion"], ["path", "emotion"]):
-        assert "nearest known: emotions" in one_sentence(run(*arguments, code=1))
+        assert "closest names: emotions" in one_sentence(run(*arguments, code=1))
     assert "cannot be reached" in one_sentence(run("fetch", "scene", code=1))
     result = run("path", "scene", code=1)
     assert "run homi data fetch scene" in one_sentence(result)

@@ -606,7 +606,7 @@ def test_bytes_are_the_same_in_another_process_on_another_day():
     paths = [os.path.dirname(__file__), *sys.path]
     place = {"PYTHONPATH": os.pathsep.join(paths)}
     other = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code],
+        [sys.executable, "-W", "error", "-W", "ignore::DeprecationWarning", "-c", code],
         env={**os.environ, **changed, **place},
         stdout=subprocess.PIPE,
         check=True,

@@ -18,8 +18,9 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 
+from dataset_files import messy, messy_labels, parts
 from homi import HOMI
-from homi.datasets.fold_files import FixedFolds, load_folds, save_folds
+from homi.datasets.fixed_folds import FixedFolds, load_folds, save_folds
 from homi.datasets.folds import IterativeStratifiedKFold
 
 
@@ -174,6 +175,16 @@ def test_labels_in_every_form_give_the_same_folds(convert):
     Y = labels()
     splitter = IterativeStratifiedKFold(4, random_state=1)
     assert_same(fold_tests(splitter, Y, convert(Y)), fold_tests(splitter, Y, Y))
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo"])
+def test_any_sparse_form_of_labels_gives_the_same_folds(kind):
+    X, Y = messy(), messy_labels().asformat(kind)
+    before, splitter = parts(Y), IterativeStratifiedKFold(2, random_state=1)
+    found = fold_tests(splitter, X, Y)
+    assert_same(found, fold_tests(splitter, X.toarray(), Y.toarray()))
+    for part, as_given in zip(parts(Y), before, strict=True):
+        np.testing.assert_array_equal(part, as_given)
 
 
 @pytest.mark.parametrize(
@@ -391,7 +402,9 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch):
 
 
 def test_a_missing_directory_or_file_is_told(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"there is no directory .*nowhere"):
+    with pytest.raises(
+        FileNotFoundError, match=r"directory .*nowhere.* does not exist"
+    ):
         save_folds([[0], [1]], tmp_path / "nowhere" / "folds.json")
     with pytest.raises(FileNotFoundError):
         load_folds(tmp_path / "none.json", 2)
@@ -403,14 +416,14 @@ GOOD = {"format": "homi folds", "version": 1, "n_samples": 3, "folds": [[0, 2], 
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        ({"format": "other"}, 'does not say "format"'),
-        ({"format": None}, 'does not say "format"'),
-        ({"version": 2}, "is of version 2, and only 1"),
-        ({"version": None}, "is of version None"),
-        ({"n_samples": 4}, "is for 4 samples, but there are 3"),
-        ({"n_samples": "3"}, "n_samples must be a count, got '3'"),
-        ({"n_samples": True}, "n_samples must be a count"),
-        ({"n_samples": -1}, "n_samples must be a count"),
+        ({"format": "other"}, 'lacks "format"'),
+        ({"format": None}, 'lacks "format"'),
+        ({"version": 2}, "has version 2, expected 1"),
+        ({"version": None}, "has version None"),
+        ({"n_samples": 4}, "is for 4 samples, but the data have 3"),
+        ({"n_samples": "3"}, "n_samples must be a positive integer, got '3'"),
+        ({"n_samples": True}, "n_samples must be a positive integer"),
+        ({"n_samples": -1}, "n_samples must be a positive integer"),
         ({"folds": None}, "folds must be a list of lists"),
         ({"folds": {"0": [1]}}, "folds must be a list of lists"),
         ({"folds": [0, 1, 2]}, "folds must be a list of lists"),
@@ -425,9 +438,9 @@ GOOD = {"format": "homi folds", "version": 1, "n_samples": 3, "folds": [[0, 2], 
         ({"folds": [[0, 2], [3]]}, "1 of them outside 0 to 2, such as 3"),
         ({"folds": [[0, 2], [-1]]}, "1 of them outside 0 to 2, such as -1"),
         ({"folds": [[0, 2], [2]]}, "row 2 occurs 2 times and row 1 never"),
-        ({"folds": [[0], [2]]}, "2 indices in all"),
-        ({"folds": [[0, 2], [1, 1]]}, "4 indices in all"),
-        ({"folds": [[0, 2], [2**63]]}, "is no row number"),
+        ({"folds": [[0], [2]]}, "got 2 indices"),
+        ({"folds": [[0, 2], [1, 1]]}, "got 4 indices"),
+        ({"folds": [[0, 2], [2**63]]}, "is not a row number"),
         ({"folds": [[0, 2], [10**30]]}, "must be a 1-D list of row numbers"),
         ({"folds": [[0, 2], [-(10**30)]]}, "must be a 1-D list of row numbers"),
         ({"folds": [[0, 2], [2**63, -1]]}, "row number"),
@@ -459,7 +472,7 @@ def test_a_bad_file_is_told(tmp_path, change, match):
 def test_a_file_of_something_else_is_told(tmp_path, content):
     path = tmp_path / "folds.json"
     path.write_bytes(content)
-    with pytest.raises(ValueError, match="is no file of folds"):
+    with pytest.raises(ValueError, match="is not a file of folds"):
         load_folds(path, 3)
 
 
@@ -487,7 +500,7 @@ def test_a_damaged_file_is_read_right_or_refused(tmp_path, data):
 
 def test_fixed_folds_are_checked():
     X = np.zeros((4, 1))
-    with pytest.raises(ValueError, match="3 indices in all"):
+    with pytest.raises(ValueError, match="got 3 indices"):
         list(FixedFolds([[0, 1], [2]]).split(X))
     with pytest.raises(ValueError, match="boolean mask pass"):
         list(FixedFolds(np.eye(4, dtype=bool)).split(X))

@@ -129,7 +129,7 @@ def archive_of(data):
 
 def checked(target):
     """The target with limits to its time and memory."""
-    from test_read_memory import memory  # imports homi, which is instrumented by now
+    from test_budget import memory  # imports homi, which is instrumented by now
 
     base = memory("VmHWM")
 

@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import lzma
 import os
+import subprocess
 import sys
 import warnings
 import zipfile
@@ -14,6 +15,7 @@ import pytest
 from defusedxml import ElementTree
 from scipy import sparse
 
+from dataset_files import large_ones_slow
 from homi.datasets import Dataset, load
 from homi.datasets import cache as cache_module
 from homi.datasets.cache import Parsed, cached
@@ -157,7 +159,7 @@ def test_offline_without_a_file_is_one_sentence():
     message = str(caught.value)
     assert "\n" not in message
     assert message.endswith(
-        "put your own emotions.arff into a directory and name that by HOMI_DATA."
+        "put your own emotions.arff into a directory and set HOMI_DATA to it."
     )
 
 
@@ -171,7 +173,7 @@ def test_a_file_of_the_users_own_wins_with_a_warning(tmp_path, cache):
     (tmp_path / "tiny.arff.xz").write_bytes(lzma.compress(other))
     # From the file and, the second time, from what was kept of it.
     for _ in range(2):
-        with pytest.warns(UserWarning, match="used all the same") as caught:
+        with pytest.warns(UserWarning, match="It is used, but results") as caught:
             assert load(entry, tmp_path).X[0, 0] == 9
         (warning,) = caught
         assert hashlib.sha256(other).hexdigest() in str(warning.message)
@@ -242,7 +244,7 @@ def test_the_exact_name_and_the_plain_file_come_first(tmp_path):
 
 
 def test_an_unknown_name_says_the_nearest_and_what_to_do(tmp_path):
-    with pytest.raises(ValueError, match=r"'emotion' \(the nearest known: emotions\)"):
+    with pytest.raises(ValueError, match=r"'emotion' \(closest names: emotions\)"):
         load("emotion")
     with pytest.raises(UnknownDataset, match=r"has none; put emotion\.arff and"):
         load("emotion", tmp_path)
@@ -467,6 +469,94 @@ def test_labels_that_are_not_bits_are_not_kept(source, cache):
     assert not (cache / "parsed").exists()
 
 
+# Files with the labels of Mulan beside them.
+
+
+MULAN = """<labels xmlns="http://mulan.sourceforge.net/labels">
+<label name="it's"></label><label name="warm day"></label></labels>"""
+
+WEATHER = """@relation weather
+% a comment
+@attribute 'warm day' {0,1}
+@attribute wind numeric
+@attribute sky {grey,blue}
+@attribute station {3,1}
+@attribute 'it\\'s' {0,1}
+@data
+1, 0.5, blue, 3, 0
+0, -2, grey, 1, 1
+"""
+
+WORDS = """@relation words
+@attribute a numeric
+@attribute b numeric
+@attribute 'it\\'s' {0,1}
+@attribute 'warm day' {0,1}
+@data
+{0 2.5,3 1}
+{}
+{1 1,2 1}
+"""
+
+
+def put(directory, name, text, open_=open, end=""):
+    with open_(directory / f"{name}.arff{end}", "wt") as file:
+        file.write(text)
+    (directory / f"{name}.xml").write_text(MULAN)
+
+
+@pytest.mark.parametrize(
+    ("open_", "end"), [(open, ""), (lzma.open, ".xz"), (gzip.open, ".gz")]
+)
+def test_dense_arff(tmp_path, open_, end):
+    put(tmp_path, "weather", WEATHER, open_, end)
+    X, Y, features, labels = load("weather", tmp_path)
+    assert features == ["wind", "sky", "station"]
+    assert labels == ["warm day", "it's"]
+    np.testing.assert_array_equal(X, [[0.5, 1, 3], [-2, 0, 1]])
+    np.testing.assert_array_equal(Y, [[1, 0], [0, 1]])
+
+
+def test_sparse_arff_stays_sparse(tmp_path, monkeypatch):
+    put(tmp_path, "words", WORDS)
+    monkeypatch.setenv("HOMI_DATA", str(tmp_path))
+    X, Y, _, labels = load("words")
+    assert sparse.issparse(X)
+    np.testing.assert_array_equal(X.toarray(), [[2.5, 0], [0, 0], [0, 1]])
+    np.testing.assert_array_equal(Y, [[0, 1], [0, 0], [1, 0]])
+    assert labels == ["it's", "warm day"]
+
+
+def test_yeast_is_always_at_hand(monkeypatch):
+    monkeypatch.delenv("HOMI_DATA", raising=False)
+    X, Y, features, labels = load("yeast")
+    assert X.shape == (2417, 103)
+    assert Y.shape == (2417, 14)
+    assert Y.sum() / len(Y) == pytest.approx(4.237, abs=5e-4)
+    assert (features[0], labels[-1]) == ("Att1", "Class14")
+
+
+def test_a_missing_data_set_says_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.delenv("HOMI_DATA", raising=False)
+    with pytest.raises(FileNotFoundError, match="HOMI_DATA is not set; put nope"):
+        load("nope")
+    with pytest.raises(FileNotFoundError, match="has none; put nope"):
+        load("nope", tmp_path)
+
+
+def test_labels_of_another_data_set_are_an_error(tmp_path):
+    put(tmp_path, "words", WORDS.replace("warm day", "cold day"))
+    with pytest.raises(ValueError, match=r"1 label\(s\) that .* such as 'warm day'"):
+        load("words", tmp_path)
+
+
+def test_without_its_packages_the_import_says_what_to_install():
+    code = "import sys; sys.modules['arff'] = None; import homi.datasets"
+    command = [sys.executable, "-c", code]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "pip install 'homi[data]'" in result.stderr
+
+
 # The data sets themselves.
 
 
@@ -509,7 +599,7 @@ def test_the_figures_are_of_all_that_can_be_had():
 
 
 @needs_data
-@pytest.mark.parametrize("name", REAL)
+@pytest.mark.parametrize("name", large_ones_slow(REAL))
 def test_a_real_data_set(name, cache):
     path, entry, figures = real(name), registry()[name], REAL[name]
     dataset = load(name, DATA)  # a warning, and so an error, if the checksum differs

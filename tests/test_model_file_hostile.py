@@ -185,7 +185,7 @@ def test_texts_of_one_file_have_one_budget(plain, tmp_path):
     wide = {"dtype": "str", "shape": [6000], "values": ["a" * 6000, *"b" * 5999]}
     several = {"dict": {f"{j}": {"array": wide} for j in range(15)}}
     error = refused(tmp_path, edited(header, ("provenance",), several), tensors)
-    assert "its arrays of texts take more than the 210 MB" in error
+    assert "its arrays of texts need more than the 210 MB" in error
     assert (tmp_path / "bad.homi").stat().st_size < 10**6
 
 

@@ -104,11 +104,13 @@ def test_case_and_aliases(given, name):
 
 def test_an_unknown_name_brings_the_nearest():
     assert lookup("emotion") is None
-    with pytest.raises(ValueError, match=r"named 'emotion'; .* known: emotions\.$"):
+    with pytest.raises(
+        ValueError, match=r"named 'emotion'; closest names: emotions\.$"
+    ):
         require("emotion")
-    with pytest.raises(UnknownDataset, match="nearest known: corel16k001"):
+    with pytest.raises(UnknownDataset, match="closest names: corel16k001"):
         require("corel16k")
-    with pytest.raises(FileNotFoundError, match=r"known: mediamill, CAL500, .*2500\.$"):
+    with pytest.raises(FileNotFoundError, match=r"known names: mediamill, .*2500\.$"):
         require("@@@@")
 
 

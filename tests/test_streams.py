@@ -181,13 +181,13 @@ def test_a_checkpoint_of_other_data_is_refused(rows, tmp_path):
         (cut(X, 1 - Y), "batch 1 has other labels"),
         (cut(X, Y, 100), "batch 1 had 150 rows and has 100"),
     ):
-        with pytest.raises(ValueError, match=f"the source is not what.*{change}"):
+        with pytest.raises(ValueError, match=f"the source has changed since.*{change}"):
             fit_stream(other, MODEL, checkpoint=path)
     np.savez(path, x=np.ones(3))
-    with pytest.raises(ValueError, match="is no checkpoint of fit_stream"):
+    with pytest.raises(ValueError, match="is not a checkpoint of fit_stream"):
         fit_stream(cut(X, Y), MODEL, checkpoint=path)
     path.write_bytes(b"not even an archive")
-    with pytest.raises(ValueError, match="is no checkpoint of fit_stream"):
+    with pytest.raises(ValueError, match="is not a checkpoint of fit_stream"):
         fit_stream(cut(X, Y), MODEL, checkpoint=path)
 
 
@@ -398,8 +398,8 @@ def test_bad_lines_of_libsvm_are_named(rows, tmp_path):
     [
         (iter([]), {}, TypeError, "Pass the function that makes it"),
         ([], {}, ValueError, "no batches"),
-        (7, {}, TypeError, "no source of batches"),
-        ("absent.csv", {}, FileNotFoundError, "no file absent.csv"),
+        (7, {}, TypeError, "not a source of batches"),
+        ("absent.csv", {}, FileNotFoundError, "there is no file absent.csv"),
         ([(1, 2)], {"labels": "last 3"}, ValueError, "chooses columns of a file"),
         ((np.ones((3, 2)), np.ones((2, 1))), {}, ValueError, "3 rows and Y has 2"),
     ],

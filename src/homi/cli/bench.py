@@ -29,6 +29,7 @@ from homi.benchmark.store import pack as pack_results
 from homi.benchmark.store import place
 from homi.benchmark.store import unpack as unpack_results
 from homi.cli.bench_progress import progress
+from homi.cli.command import command
 from homi.cli.errors import one_sentence
 from homi.datasets.load import at_hand
 
@@ -82,7 +83,7 @@ class EngineName(StrEnum):
     dask = "dask"
 
 
-@bench_app.command()
+@command(bench_app)
 def run(
     file: File,
     datasets: Datasets = None,
@@ -141,7 +142,7 @@ def _kill_as_interrupt() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-@bench_app.command()
+@command(bench_app)
 def status(
     file: File,
     datasets: Datasets = None,
@@ -179,7 +180,7 @@ def _missing(lacking: Counter[str], wanted: Counter[str]) -> str:
     return "all" if lacking == wanted else ", ".join(names)
 
 
-@bench_app.command()
+@command(bench_app)
 def report(
     file: File,
     quick: Quick = False,
@@ -208,7 +209,7 @@ def report(
     console.print(f"{target / 'index.html'} is written.")
 
 
-@bench_app.command()
+@command(bench_app)
 def merge(
     file: File,
     sources: Annotated[
@@ -239,7 +240,7 @@ def merge(
         raise typer.Exit(1)
 
 
-@bench_app.command()
+@command(bench_app)
 def verify(
     file: File,
     datasets: Datasets = None,

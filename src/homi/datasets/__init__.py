@@ -1,9 +1,9 @@
-"""Data sets by name, files of one's own, data made to order, statistics and folds."""
+"""Data sets by name or file, synthetic data, label statistics and folds."""
 
 try:
     from homi.datasets.dataset import Dataset
     from homi.datasets.fetch import FetchError, fetch
-    from homi.datasets.fold_files import FixedFolds, load_folds, save_folds
+    from homi.datasets.fixed_folds import FixedFolds, load_folds, save_folds
     from homi.datasets.folds import IterativeStratifiedKFold
     from homi.datasets.load import load
     from homi.datasets.read import read
@@ -13,7 +13,7 @@ try:
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
         f"homi.datasets needs the package {error.name}, which is not installed; "
-        "install what it needs by: pip install 'homi[data]'",
+        "install all that it needs with: pip install 'homi[data]'",
         name=error.name,
     ) from error
 

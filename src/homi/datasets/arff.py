@@ -1,8 +1,8 @@
-"""ARFF text, dense or sparse -> a table; what MEKA and Mulan add to it -> its labels.
+"""Parser of ARFF text, dense or sparse, with the labels of MEKA and Mulan.
 
-The header is read here, because only its quotes tell whether a backslash in a name
-is a letter (delicious has such labels) or an escape (birds). liac-arff, given a
-header without names and types, then splits the rows.
+The header is parsed here, because only its quotes tell whether a backslash in a name
+is a character (delicious has such labels) or an escape (birds). The rows are split by
+liac-arff, which gets a header without names and types.
 """
 
 from __future__ import annotations
@@ -14,21 +14,22 @@ import re
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import arff
 import numpy as np
 
 from homi.budget import Budget, Refused
+from homi.datasets.dataset import Content, Labels, Table, csr
 from homi.datasets.files import at_line, lines, number, short, split_name
-from homi.datasets.select import Content, Labels, Table, csr
+from homi.typing import Matrix
 
-Lines = Iterator[tuple[int, str]]
-Lookup = dict[str | None, float]
+Lines: TypeAlias = Iterator[tuple[int, str]]
+Lookup: TypeAlias = dict[str | None, float]
 
 _QUOTED = r"""'[^'\\]*(?:\\.[^'\\]*)*'|"[^"\\]*(?:\\.[^"\\]*)*\""""
 _WORD = rf"""(?:{_QUOTED}|[^\s{{}},'"][^\s{{}},]*)"""
-# Only ASCII spaces separate: others, such as a no-break space, belong to a name.
+# Only ASCII spaces separate; others, such as a no-break space, belong to a name.
 _STRINGS = re.compile(_QUOTED, re.ASCII | re.DOTALL)
 _ATTRIBUTE = re.compile(rf"({_WORD})\s*(.*)", re.ASCII | re.DOTALL)
 _VALUE = re.compile(rf"\s*({_WORD})\s*([,}}])", re.ASCII | re.DOTALL)
@@ -37,21 +38,23 @@ _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 _MEKA = re.compile(r"(?<!\w)-C\s+(-?)0*([1-9]\d*)")
 _NUMBERS = {"numeric", "real", "integer"}
 
-#: Bytes that a column, a value in its list, a cell and an entry of a sparse row take.
+#: Bytes of a column, a declared value, a dense cell, and an entry of a sparse row.
 _COLUMN, _WORD_BYTES, _CELL, _ENTRY = 1000, 200, 18, 48
 
 
 class Header(NamedTuple):
+    """Relation, names of the columns, and the values of nominal columns."""
+
     relation: str
     names: list[str]
     nominal: dict[int, list[str]]
 
 
 def parse(path: Path, budget: Budget) -> Content:
-    """The table of an ARFF file, and where it says which columns are labels.
+    """Parse an ARFF file, and find out which columns are labels.
 
-    A Mulan label list beside it, of the same name, goes before MEKA's ``-C``: names
-    survive a change of the order of columns, and counts do not.
+    A Mulan label list of the same name beside it has priority over MEKA's ``-C``:
+    names survive a reordering of columns, and counts do not.
     """
     numbered = lines(path, budget)
     header = _header(numbered, budget)
@@ -65,14 +68,14 @@ def parse(path: Path, budget: Budget) -> Content:
 
 
 def _meka(relation: str) -> tuple[Labels | None, str]:
-    """MEKA's ``-C 6``: the first six columns; ``-C -6``: the last."""
+    """Parse MEKA's ``-C 6`` (the first six columns) or ``-C -6`` (the last six)."""
     found = _MEKA.search(relation)
     if found is None:
         return None, "; or put an XML file of the same name beside it."
     if ".Reorder" in relation[found.end() :]:
         return None, (
-            f" (the header's {found[0]!r} is older than the reordering of columns that "
-            "it tells of, and is not trusted)."
+            f" (the {found[0]!r} of the header is not used, because the columns were "
+            "reordered after it was set)."
         )
     return f"{'last' if found[1] else 'first'} {found[2]}", ""
 
@@ -87,7 +90,9 @@ def _header(numbered: Lines, budget: Budget) -> Header:
         keyword = keyword.lower()
         if keyword == "@data":
             if not header.names:
-                raise at_line(count, "@data before any @attribute; declare columns.")
+                raise at_line(
+                    count, "@data without any @attribute; declare the columns."
+                )
             return header
         if keyword == "@relation":
             header = header._replace(relation="".join(rest))
@@ -98,11 +103,11 @@ def _header(numbered: Lines, budget: Budget) -> Header:
         else:
             expected = "@relation, @attribute or @data"
             raise at_line(count, f"{short(text)} in the header; expected {expected}.")
-    raise Refused("ends without @data; is it ARFF, and whole?")
+    raise Refused("has no @data; check that it is ARFF and complete.")
 
 
 def _declare(header: Header, count: int, text: str) -> None:
-    """Add ``name type`` to the header."""
+    """Add a column, given as ``name type``, to the header."""
     found = _ATTRIBUTE.match(text)
     if found is None or not found[2]:
         raise at_line(count, f"@attribute {short(text)}; expected a name, then a type.")
@@ -118,21 +123,21 @@ def _check_number(kind: str, count: int, name: str) -> None:
     if kind.lower() not in _NUMBERS:
         raise at_line(
             count,
-            f"column {short(name)} is of type {short(kind)}; only numbers and nominal "
-            "values are read: remove the column, or turn text and dates into numbers.",
+            f"column {short(name)} has type {short(kind)}; only numeric and nominal "
+            "columns are supported: remove it, or convert text and dates to numbers.",
         )
 
 
 def _nominal(text: str, count: int, name: str) -> list[str]:
-    """``{a, 'b c'}`` -> its values."""
+    """Parse the values of ``{a, 'b c'}``."""
     values, end, at = [], ",", 1
     while end == ",":
         found = _VALUE.match(text, at)
         if found is None:
             raise at_line(
                 count,
-                f"the values of {short(name)} cannot be read from {short(text[at:])} "
-                "on; expected {a,b,'c d'}.",
+                f"the values of {short(name)} cannot be parsed at {short(text[at:])}; "
+                "expected {a,b,'c d'}.",
             )
         values.append(_plain(found[1], count))
         end, at = found[2], found.end()
@@ -143,12 +148,14 @@ def _nominal(text: str, count: int, name: str) -> list[str]:
 
 
 def _plain(word: str, count: int) -> str:
-    """A word without its quotes and escapes; unquoted, it has none."""
+    """Remove quotes and escapes; an unquoted word has none."""
     if word[0] not in "'\"":
         return word
     plain = _ESCAPE.sub(_unescaped, word[1:-1])
     if any("\ud800" <= letter <= "\udfff" for letter in plain):
-        raise at_line(count, f"{short(word)} holds half a character.")
+        raise at_line(
+            count, f"{short(word)} has half of a surrogate pair; write the character."
+        )
     return plain
 
 
@@ -159,8 +166,8 @@ def _unescaped(found: re.Match[str]) -> str:
     return chr(int(code, 8)) if code[0] in "01234567" else _CONTROLS.get(code, code)
 
 
-def _values(header: Header, numbered: Lines, budget: Budget) -> Any:
-    """The rows, as an array or, if they are in braces, as a CSR array."""
+def _values(header: Header, numbered: Lines, budget: Budget) -> Matrix:
+    """Return the rows as an array, or as a CSR array if they are in braces."""
     source = _Rows(header, numbered)
     numbers, positions = _Numbers(), functools.cache(_Positions)
     lookups: list[Lookup] = [
@@ -171,7 +178,7 @@ def _values(header: Header, numbered: Lines, budget: Budget) -> Any:
     return convert(source, lookups, budget)
 
 
-def _dense(source: _Rows, lookups: Sequence[Lookup], budget: Budget) -> Any:
+def _dense(source: _Rows, lookups: Sequence[Lookup], budget: Budget) -> Matrix:
     cells = array("d")
     for row in source:
         budget.take(_CELL * len(lookups), "its rows")
@@ -182,7 +189,7 @@ def _dense(source: _Rows, lookups: Sequence[Lookup], budget: Budget) -> Any:
     return np.frombuffer(cells).reshape(-1, len(lookups))
 
 
-def _sparse(source: _Rows, lookups: Sequence[Lookup], budget: Budget) -> Any:
+def _sparse(source: _Rows, lookups: Sequence[Lookup], budget: Budget) -> Matrix:
     cells, columns, ends = array("d"), array("q"), array("q", [0])
     for row in source:
         budget.take(_ENTRY * (1 + len(row)), "its rows")
@@ -196,14 +203,14 @@ def _sparse(source: _Rows, lookups: Sequence[Lookup], budget: Budget) -> Any:
 
 
 class _Numbers(dict[str | None, float]):
-    """Text -> number; ``?`` is None in liac-arff and NaN here."""
+    """Map from text to number; None, which liac-arff makes of ``?``, is NaN."""
 
     def __missing__(self, text: str | None) -> float:
         return float("nan") if text is None else number(text)
 
 
 class _Positions(dict[str | None, float]):
-    """Nominal value -> its position."""
+    """Map from nominal value to position."""
 
     def __init__(self, values: Sequence[str]) -> None:
         super().__init__((value, float(i)) for i, value in enumerate(values))
@@ -211,14 +218,14 @@ class _Positions(dict[str | None, float]):
 
 
 class _Rows:
-    """The rows as liac-arff splits them: lists, or dicts by column; all are text."""
+    """Rows of strings, split by liac-arff: lists, or dicts from column to string."""
 
     def __init__(self, header: Header, numbered: Lines) -> None:
         self._header, self._numbered = header, self._data(numbered)
         self.count, self.line = 0, ""
         first = next(self._numbered, None)
         if first is None:
-            raise Refused("has no rows after @data.")
+            raise Refused("has no rows after @data; at least one is needed.")
         self._numbered = itertools.chain([first], self._numbered)
         self.in_braces = first[1].startswith("{")
 
@@ -244,27 +251,29 @@ class _Rows:
         return (pair for pair in stripped if pair[1] and pair[1][0] != "%")
 
     def _text(self) -> Iterator[str]:
-        """What liac-arff is given: its types are lossy, its names are cut."""
+        """Yield the input of liac-arff, without its lossy types and its short names."""
         yield "@relation r"
         for j in range(len(self._header.names)):
             yield f"@attribute a{j} string"
         yield "@data"
         for count, line in self._numbered:
             if line.startswith("{") is not self.in_braces:
-                raise at_line(count, "rows with and without braces are mixed.")
+                raise at_line(
+                    count, "mixes rows with and without braces; use one form."
+                )
             self.count, self.line = count, line
             yield line
 
-    def _check_indices(self, row: dict[int, Any]) -> None:
-        """liac-arff takes the last of two values for one column, and says nothing."""
+    def _check_indices(self, row: dict[int, str | None]) -> None:
+        """Refuse two values for one column; liac-arff silently keeps the last."""
         line = self.line
         if "'" in line or '"' in line:
             line = _STRINGS.sub("", line)
         if row and line.count(",") + 1 != len(row):
-            raise at_line(self.count, "gives a column twice; keep one of the values.")
+            raise at_line(self.count, "has a column twice; keep one of the values.")
 
     def _bad_row(self, error: Exception) -> Refused:
-        # liac-arff cannot print all of its own errors: a '%' in a row breaks them.
+        # The message of liac-arff is not used: a '%' in a row breaks its formatting.
         reason = " cannot be split into values; check quotes, commas and braces"
         if isinstance(error, arff.BadDataFormat):
             what = "column numbers below" if self.in_braces else "as many values as"
@@ -272,11 +281,9 @@ class _Rows:
         return at_line(self.count, f"{short(self.line)}{reason}.")
 
     def bad_value(
-        self,
-        row: Iterable[tuple[int, Any]],
-        lookups: Sequence[Lookup],
+        self, row: Iterable[tuple[int, Any]], lookups: Sequence[Lookup]
     ) -> Refused:
-        """The error that names the column and value which have no number."""
+        """Return the error for the first value that has no number."""
         for j, text in row:
             try:
                 lookups[j][text]

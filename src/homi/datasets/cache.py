@@ -1,8 +1,8 @@
-"""The user's cache, and in it each parsed file as one compact ``.npz``.
+"""Cache directory of the user, with parsed files as compact ``.npz`` files.
 
-A parsed file is found again by the checksum of the file it came from, not by its name,
-and holds nothing but arrays: it is read without pickle. Within a process the checksum
-is taken again only where the file's size or time has changed.
+The key of a parsed file is the checksum of its source, not its name. It holds only
+arrays and is read without pickle. Within a process a checksum is computed again only
+if the size or the time of the file has changed.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import time
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib import resources
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,22 +29,24 @@ from scipy import sparse
 from homi.atomic_write import whole_file
 from homi.datasets.dataset import Dataset
 
-#: Part of every key: raise it when what is stored changes.
+Arrays: TypeAlias = Mapping[str, NDArray[Any]]
+
+#: Part of every key; increase it when the stored format changes.
 FORMAT = 1
 
-#: Smallest first; a value that none of the integers holds is a float.
+#: Types to store numbers in, smallest first.
 _DTYPES = ("u1", "i1", "u2", "i2", "u4", "i4", "f4", "f8")
 
-#: Seconds to wait for another process that works on the same file.
+#: Seconds to wait for another process that holds the same lock.
 _PATIENCE = 600.0
 
-#: Seconds after which a temporary file can only be that of a killed process.
+#: Seconds after which a temporary file must belong to a killed process.
 _FORGOTTEN = 86400.0
 
-#: Nanoseconds after which a file's time tells whether it has been written again.
+#: Nanoseconds after which a new write surely changes the time of a file.
 _SETTLED = 2 * 10**9
 
-#: What a parsed file that is damaged, or not ours, can raise.
+#: Errors that a damaged or foreign file in the cache can raise.
 _UNSOUND = (
     OSError,
     EOFError,
@@ -62,32 +64,32 @@ _UNSOUND = (
 
 
 class Parsed(NamedTuple):
-    """A data set, and the sha256 of the text that it was read from."""
+    """Data set, and the sha256 of the text that it was read from."""
 
     dataset: Dataset
     text_sha256: str
 
 
 def cache_directory() -> Path:
-    """What ``HOMI_CACHE`` names, else the place of the operating system."""
+    """Return ``HOMI_CACHE``, or by default the cache of the operating system."""
     if chosen := os.environ.get("HOMI_CACHE"):
         return Path(chosen).expanduser()
-    import pooch  # slow to import, and most loads do not need it
+    import pooch  # slow to import, and not needed by most loads
 
     return Path(pooch.os_cache("homi"))
 
 
 def file_sha256(path: Path) -> str:
-    """The sha256 of a file as it lies on disk."""
+    """Return the sha256 of a file as it is on disk."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _source_sha256(path: Path) -> str:
-    """The same, computed once in a process while the file stays as it is.
+    """Return the sha256 of a file, computed once per process while it is unchanged.
 
-    A file that was written just now may be written again within one tick of its
-    clock, so it is not trusted to stay.
+    A new file may be written again within one tick of the file system's clock, so its
+    sha256 is not remembered.
     """
     stat = path.stat()
     if time.time_ns() - stat.st_mtime_ns < _SETTLED:
@@ -101,16 +103,21 @@ def _remembered_sha256(path: Path, inode: int, size: int, modified: int) -> str:
 
 
 def cached(path: Path, options: str, build: Callable[[], Parsed]) -> Parsed:
-    """What ``build()`` returns, from the cache if it was built before.
+    """Return ``build()``, from the cache if possible.
 
     Parameters
     ----------
     path : Path
-        The file that is read. Its checksum is part of the key.
+        File that ``build`` reads. Its checksum is part of the key.
     options : str
-        How it is read: the rest of the key.
+        How the file is read: the rest of the key.
     build : callable
-        Reads it. Called if the cache has no, or no sound, result.
+        Called if the cache has no valid result.
+
+    Returns
+    -------
+    Parsed
+        Data set and checksum.
     """
     source = _source_sha256(path)
     key = hashlib.sha256("\n".join((str(FORMAT), _readers(), options)).encode())
@@ -119,14 +126,14 @@ def cached(path: Path, options: str, build: Callable[[], Parsed]) -> Parsed:
     found = _read(kept)
     if found is None:
         found = build()
-        if np.isin(found.dataset.Y, (0, 1)).all():  # one bit each holds nothing else
+        if np.isin(found.dataset.Y, (0, 1)).all():  # stored as one bit each
             _write(kept, found)
     return found
 
 
 @functools.cache
 def _readers() -> str:
-    """A digest of the code that parses: what older code made must not hide a change."""
+    """Return a digest of the parsers, so that a change of them empties the cache."""
     files = resources.files("homi.datasets").iterdir()
     sources = sorted((f.name, f.read_bytes()) for f in files if f.name.endswith(".py"))
     return hashlib.sha256(b"".join(source for _, source in sources)).hexdigest()
@@ -134,9 +141,9 @@ def _readers() -> str:
 
 @contextlib.contextmanager
 def lock(path: Path) -> Iterator[None]:
-    """Hold a file that the operating system lets go of when the process ends.
+    """Lock a file; the operating system releases it when the process ends.
 
-    It is never removed: a process that waits for it would then hold another one.
+    The file is never removed, because a waiting process would then lock another one.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     deadline = time.monotonic() + _PATIENCE
@@ -144,8 +151,8 @@ def lock(path: Path) -> Iterator[None]:
         while not _taken(file):
             if time.monotonic() > deadline:
                 raise TimeoutError(
-                    f"another process has held {path} for {_PATIENCE:g} s; end it, or "
-                    "try again when it is done."
+                    f"another process has locked {path} for {_PATIENCE:g} s; end it, "
+                    "or try again later."
                 )
             time.sleep(0.05)
         yield
@@ -167,7 +174,7 @@ def _taken(file: IO[bytes]) -> bool:
 
 
 def sweep(directory: Path) -> None:
-    """Remove what killed processes left: pooch's temporary files."""
+    """Remove temporary files of pooch that killed processes left."""
     for path in directory.glob("tmp*"):
         with contextlib.suppress(OSError):
             if time.time() - path.stat().st_mtime > _FORGOTTEN:
@@ -175,26 +182,26 @@ def sweep(directory: Path) -> None:
 
 
 def _read(path: Path) -> Parsed | None:
-    """The parsed file, or None; one that cannot be read is thrown away."""
+    """Read a parsed file; return None if there is none, or remove a damaged one."""
     try:
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
             return _unpacked(arrays)
     except FileNotFoundError:
         return None
-    except _UNSOUND:  # whatever is wrong with it, the remedy is the same
+    except _UNSOUND:  # the remedy is always to parse again
         with contextlib.suppress(OSError):
             path.unlink()
         return None
 
 
 def _write(path: Path, parsed: Parsed) -> None:
-    """A cache that cannot be written to costs time, not the data set."""
+    """Write a parsed file; ignore a cache that cannot be written."""
     try:
         arrays = _packed(parsed)
         path.parent.mkdir(parents=True, exist_ok=True)
         with whole_file(path) as unfinished, open(unfinished, "wb") as file:
-            np.savez(file, **arrays)
-        # One reading of each file is enough: other code, or options, made the rest.
+            np.savez(file, allow_pickle=False, **arrays)
+        # Keep one result per source; others were made by other code or options.
         for other in path.parent.glob(f"{path.stem.partition('-')[0]}-*.npz"):
             if other != path:
                 other.unlink(missing_ok=True)
@@ -202,7 +209,7 @@ def _write(path: Path, parsed: Parsed) -> None:
         pass
 
 
-def _packed(parsed: Parsed) -> dict[str, Any]:
+def _packed(parsed: Parsed) -> dict[str, NDArray[Any]]:
     X, Y, feature_names, label_names = parsed.dataset
     about = {
         "text_sha256": parsed.text_sha256,
@@ -221,7 +228,7 @@ def _packed(parsed: Parsed) -> dict[str, Any]:
     return arrays
 
 
-def _unpacked(arrays: Any) -> Parsed:
+def _unpacked(arrays: Arrays) -> Parsed:
     about = json.loads(arrays["about"].tobytes())
     features, labels = about["feature_names"], about["label_names"]
     Y = np.unpackbits(arrays["Y"], axis=1, count=len(labels)).view(np.int8)
@@ -234,12 +241,12 @@ def _unpacked(arrays: Any) -> Parsed:
         indptr = arrays["indptr"].astype(about["index_dtype"])
         X = sparse.csr_array((data, indices, indptr), shape=shape)
     if X.shape != shape:
-        raise ValueError(f"the parts do not fit: X {X.shape}, names and Y {shape}")
+        raise ValueError(f"X has shape {X.shape}; names and Y say {shape}")
     return Parsed(Dataset(X, Y, features, labels), about["text_sha256"])
 
 
 def _smallest(values: NDArray[Any]) -> NDArray[Any]:
-    """The same numbers, signs of zeros and all, in the fewest bytes."""
+    """Return the same numbers, signs of zeros included, in the fewest bytes."""
     for dtype in _DTYPES:
         with np.errstate(invalid="ignore", over="ignore"):
             small = values.astype(dtype)

@@ -1,8 +1,8 @@
-"""Download a data set into the user's cache, once, whole and checked.
+"""Download a data set into the user's cache, once, with a checksum.
 
-What arrives is trusted with nothing: its length is bounded before it is written, no
-name inside it becomes a path, another host may not take over, and the file in the
-cache is replaced only by text whose sha256 is the registry's.
+A download is not trusted: its length is bounded before it is written, no name inside
+it becomes a path, a redirect to another host is refused, and the file in the cache is
+replaced only by text with the sha256 of the registry.
 """
 
 from __future__ import annotations
@@ -15,39 +15,44 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
 from homi.datasets.cache import cache_directory, file_sha256, lock, sweep
+from homi.datasets.files import Damaged, text_blocks
 from homi.datasets.registry import Entry, require
-from homi.datasets.unpack import Damaged, blocks
 
-#: Called with the bytes that have arrived and, where the server tells, their number.
+if TYPE_CHECKING:
+    from logging import LogRecord
+
+    from requests import Response, Session
+
+#: Called with the bytes received and the total, or None if it is unknown.
 Progress = Callable[[int, int | None], None]
 
-#: Seconds to connect, and seconds without a byte, before a source is given up.
+#: Seconds to connect, and seconds without a byte, before a source has failed.
 TIMEOUT = (10.0, 30.0)
 
-#: Small, so that little is lost when a download is cut off.
+#: Bytes; small, so that little is lost when a download is interrupted.
 _CHUNK = 1 << 14
 
-#: How often one source is asked again as long as each answer brings more bytes.
+#: Connections to one source, as long as each brings more bytes.
 _TRIES = 5
 _REDIRECTS = 5
 
-#: A length that a server may claim; more digits than any file has are none.
+#: Valid content length of a server.
 _NUMBER = re.compile(r"\d{1,15}", re.ASCII)
 
 
 class FetchError(FileNotFoundError):
-    """A data set could not be brought; the message says what to do instead.
+    """A data set could not be downloaded; the message says what to do instead.
 
-    A FileNotFoundError, so that one clause catches every way not to have it.
+    A subclass of FileNotFoundError, like all errors for a data set that is not found.
     """
 
 
 class _BadContent(FetchError):
-    """What came is not the text that was asked for: not worth resuming."""
+    """The download is not the expected text, so it must not be resumed."""
 
 
 def fetch(
@@ -56,17 +61,17 @@ def fetch(
     progress: Progress | None = None,
     timeout: tuple[float, float] = TIMEOUT,
 ) -> Path:
-    """Bring a data set into the cache, if it is not there, and return its path.
+    """Download a data set into the cache, unless it is there, and return its path.
 
-    An interrupted download is resumed, by the next call as well. If what arrives has
-    another checksum than the registry's, it is refused and nothing is changed.
+    An interrupted download is resumed, also by the next call. A download whose
+    checksum differs from the registry is refused and changes nothing.
 
     Parameters
     ----------
     name : str or Entry
-        A name of the registry, or an entry of your own.
+        A name of the registry, or your own entry.
     progress : callable, optional
-        Called with the bytes that have arrived and their number (None if unknown).
+        Called with the bytes received and the total (None if unknown).
     timeout : tuple of float, default=(10, 30)
         Seconds to connect, and seconds without a byte.
 
@@ -78,7 +83,7 @@ def fetch(
     Raises
     ------
     FetchError
-        If there is no source, or none that works.
+        If there is no source, or all sources fail.
     """
     entry = require(name) if isinstance(name, str) else name
     cache = cache_directory()
@@ -91,30 +96,28 @@ def fetch(
         target.parent.mkdir(parents=True, exist_ok=True)
         with lock(cache / "partial" / f"{entry.name}.lock"):
             sweep(target.parent)
-            return _from_the_first_that_works(entry, cache, target, progress, timeout)
+            return _first_working_source(entry, cache, target, progress, timeout)
     except FetchError:
         raise
     except TimeoutError as error:
         raise FetchError(f"{entry.name} was not fetched: {error}") from error
     except OSError as error:
         raise FetchError(
-            f"the cache {cache} cannot be written to ({error.strerror or error}); name "
-            "a directory that can by HOMI_CACHE."
+            f"the cache {cache} cannot be written ({error.strerror or error}); set "
+            "HOMI_CACHE to a writable directory."
         ) from error
 
 
 def cached_path(entry: Entry) -> Path:
-    """Where ``fetch`` puts a data set."""
+    """Return the path where ``fetch`` stores a data set."""
     return cache_directory() / "arff" / f"{entry.name}.arff"
 
 
 def _advice(entry: Entry) -> str:
-    return (
-        f"put your own {entry.name}.arff into a directory and name that by HOMI_DATA."
-    )
+    return f"put your own {entry.name}.arff into a directory and set HOMI_DATA to it."
 
 
-def _from_the_first_that_works(
+def _first_working_source(
     entry: Entry,
     cache: Path,
     target: Path,
@@ -123,7 +126,7 @@ def _from_the_first_that_works(
 ) -> Path:
     reasons = []
     for url in entry.sources:
-        # The name is stable, so that the next call resumes; and one for each source.
+        # A stable name per source lets the next call resume.
         digest = hashlib.sha256(url.encode()).hexdigest()[:16]
         part = cache / "partial" / f"{entry.name}-{digest}.part"
         download = _Download(entry, part, progress, timeout)
@@ -135,13 +138,13 @@ def _from_the_first_that_works(
             part.unlink(missing_ok=True)
             return target
     raise FetchError(
-        f"{entry.name} could not be fetched: {'; '.join(reasons)}; try again with a "
-        f"network, or {_advice(entry)}"
+        f"{entry.name} could not be fetched: {'; '.join(reasons)}; check the network "
+        f"and try again, or {_advice(entry)}"
     )
 
 
 def _retrieve(url: str, target: Path, download: _Download) -> None:
-    """Let pooch call the downloader, check the sum and move the file to its place."""
+    """Let pooch call the downloader, check the checksum and move the file."""
     import pooch
 
     resumed = download.part.exists()
@@ -152,7 +155,7 @@ def _retrieve(url: str, target: Path, download: _Download) -> None:
                 url, known_hash, target.name, target.parent, downloader=download
             )
     except _BadContent:
-        # Bytes of an earlier call may be to blame: once more, from the start.
+        # The bytes of an earlier call may be bad: try once more from the start.
         download.part.unlink(missing_ok=True)
         if not resumed:
             raise
@@ -161,7 +164,7 @@ def _retrieve(url: str, target: Path, download: _Download) -> None:
 
 @dataclass(frozen=True)
 class _Download:
-    """A downloader for pooch: URL -> part file -> the text at ``output_file``."""
+    """Downloader for pooch: URL to partial file to text at ``output_file``."""
 
     entry: Entry
     part: Path
@@ -170,17 +173,20 @@ class _Download:
 
     @property
     def limit(self) -> int:
-        """Most bytes of a file that is compressed badly, or of an archive of one."""
+        """Largest download: the text, badly compressed or in an archive."""
         return self.entry.n_bytes + self.entry.n_bytes // 10 + 4096
 
-    def __call__(self, url: str, output_file: Any, pooch: Any) -> None:
+    def __call__(
+        self, url: str, output_file: str | os.PathLike[str], pooch: object
+    ) -> None:
+        """Download ``url`` and write its text to ``output_file``."""
         self._fill(url)
-        # pooch's temporary file is its maker's alone; a shared cache is for all.
+        # pooch's temporary file is private; files of a shared cache are not.
         os.unlink(output_file)
         _copy_text(self.part, Path(output_file), self.entry)
 
     def _fill(self, url: str) -> None:
-        """Bring all bytes, over as many connections as each bring some."""
+        """Receive all bytes; reconnect as long as each connection brings some."""
         import requests
         import urllib3
 
@@ -195,7 +201,7 @@ class _Download:
                 if not left or self._size() <= before:
                     raise FetchError(self._reason(error)) from error
 
-    def _receive(self, session: Any, url: str) -> None:
+    def _receive(self, session: Session, url: str) -> None:
         have = self._size()
         if have > self.limit:
             have = 0
@@ -210,9 +216,9 @@ class _Download:
         with self._get(session, url, 0) as response:
             self._append(response, 0)
 
-    def _get(self, session: Any, url: str, start: int) -> Any:
-        """Ask for the bytes from ``start``, wherever on the same host they are."""
-        # Any other encoding would make ranges and lengths those of something else.
+    def _get(self, session: Session, url: str, start: int) -> Response:
+        """Request the bytes from ``start`` on; follow redirects on the same host."""
+        # With another encoding, ranges and lengths would not be those of the file.
         headers = {"Accept-Encoding": "identity"}
         if start:
             headers["Range"] = f"bytes={start}-"
@@ -230,15 +236,15 @@ class _Download:
             url = _same_host(url, urljoin(url, response.headers["location"]))
         raise FetchError(f"redirects more than {_REDIRECTS} times")
 
-    def _append(self, response: Any, start: int) -> None:
-        """Write a response behind the first ``start`` bytes, and never too much."""
+    def _append(self, response: Response, start: int) -> None:
+        """Append a response to the first ``start`` bytes, up to the limit."""
         if response.status_code not in (200, 206):
             raise FetchError(f"answers {response.status_code} {response.reason}")
         length = response.headers.get("content-length", "")
         total = start + int(length) if _NUMBER.fullmatch(length) else None
         if total is not None and total > self.limit:
             raise self._too_much(total)
-        # Unbuffered: what has arrived outlives the process.
+        # Unbuffered, so that received bytes survive a killed process.
         with open(self.part, "ab" if start else "wb", buffering=0) as file:
             while chunk := response.raw.read(_CHUNK, decode_content=False):
                 start += len(chunk)
@@ -250,18 +256,18 @@ class _Download:
         if total is not None and start < total:
             import requests
 
-            raise requests.ConnectionError(f"cut off after {start} of {total} bytes")
+            raise requests.ConnectionError(f"ended after {start} of {total} bytes")
 
     def _size(self) -> int:
         return self.part.stat().st_size if self.part.exists() else 0
 
     def _too_much(self, n_bytes: int) -> _BadContent:
         return _BadContent(
-            f"sends {n_bytes} bytes or more where {self.entry.n_bytes} were expected"
+            f"sends {n_bytes} bytes or more, expected {self.entry.n_bytes}"
         )
 
     def _reason(self, error: Exception) -> str:
-        """Their messages name pools and retries; this is what the reader needs."""
+        """Return the reason without the connection pools and retries of urllib3."""
         import requests
         import urllib3
 
@@ -272,18 +278,18 @@ class _Download:
         if isinstance(error, timeouts) or "timed out" in cause:
             return f"sends nothing for {self.timeout[1]:g} s"
         if self._size():
-            return f"was cut off after {self._size()} bytes"
+            return f"ended after {self._size()} bytes"
         return f"cannot be reached ({type(error).__name__})"
 
 
-def _starts_at(response: Any, start: int) -> bool:
-    """Whether the server continues where it was asked to."""
+def _starts_at(response: Response, start: int) -> bool:
+    """Return True if the server continues at byte ``start``."""
     told = re.match(r"bytes (\d{1,15})-", response.headers.get("content-range", ""))
     return response.status_code == 206 and told is not None and int(told[1]) == start
 
 
-def _is_all(response: Any, have: int) -> bool:
-    """Whether the server says that there are no more bytes than those at hand."""
+def _is_all(response: Response, have: int) -> bool:
+    """Return True if the server says that the file has just ``have`` bytes."""
     told = response.headers.get("content-range", "")
     return response.status_code == 416 and told == f"bytes */{have}"
 
@@ -300,11 +306,11 @@ def _same_host(url: str, target: str) -> str:
 
 
 def _copy_text(part: Path, output: Path, entry: Entry) -> None:
-    """Unpack what was downloaded, as far as the text may go, and check its sum."""
+    """Unpack a download up to the expected length, and check its checksum."""
     digest, size = hashlib.sha256(), 0
     try:
         with open(output, "xb") as file:
-            for block in blocks(part):
+            for block in text_blocks(part):
                 size += len(block)
                 if size > entry.n_bytes:
                     raise _BadContent(
@@ -323,12 +329,12 @@ def _copy_text(part: Path, output: Path, entry: Entry) -> None:
 
 @contextlib.contextmanager
 def _pooch_is_quiet() -> Iterator[None]:
-    """Drop what pooch logs in this thread: progress and errors are told here."""
+    """Drop the log messages of pooch in this thread."""
     import pooch
 
     here = threading.get_ident()
 
-    def elsewhere(record: Any) -> bool:
+    def elsewhere(record: LogRecord) -> bool:
         return bool(record.thread != here)
 
     logger = pooch.get_logger()

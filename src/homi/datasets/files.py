@@ -1,41 +1,66 @@
-"""Files, compressed or not: read within bounds, written whole or not at all."""
+"""Open, unpack and write files; unpacked bytes are bounded by a memory budget."""
 
 from __future__ import annotations
 
 import bz2
 import contextlib
 import gzip
+import hashlib
 import io
 import lzma
 import math
+import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
 from homi.atomic_write import whole_file
 from homi.budget import Budget, Refused
 
-OPENERS: dict[str, Any] = {
+_OPENERS: dict[str, Callable[..., Any]] = {
     "": open,
     ".gz": gzip.open,
     ".xz": lzma.open,
     ".bz2": bz2.open,
 }
 
+#: First bytes of compressed files, and what opens them.
+_MAGIC: dict[bytes, Callable[..., Any]] = {
+    b"\x1f\x8b": gzip.open,
+    b"\xfd7zXZ\x00": lzma.open,
+    b"BZh": bz2.open,
+}
+
+_BLOCK = 1 << 14
+
+_UNPACKING_ERRORS = (
+    EOFError,
+    NotImplementedError,  # a compression method that zipfile does not know
+    OSError,  # gzip and bz2
+    RuntimeError,  # an encrypted archive
+    lzma.LZMAError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+
+class Damaged(Exception):
+    """A compressed file that cannot be unpacked."""
+
 
 def at_line(number: int, reason: str) -> Refused:
-    """The error for a line of a text file."""
+    """Return the error for a line of a text file."""
     return Refused(f"line {number}: {reason}")
 
 
 def short(text: str) -> str:
-    """A name or a value as an error shows it; some have thousands of letters."""
+    """Quote a name or value for an error message, cut after 60 characters."""
     return repr(text if len(text) <= 60 else f"{text[:57]}...")
 
 
 def number(text: str) -> float:
-    """The number that a text is; Python's ``1_000`` is none in any file."""
+    """Convert text to a number; unlike Python, refuse ``1_000``."""
     if "_" in text:
         raise ValueError(f"{text!r} is not a number")
     return float(text)
@@ -43,25 +68,25 @@ def number(text: str) -> float:
 
 def split_name(path: Path) -> tuple[str, str, str]:
     """``birds.arff.xz`` -> ``("birds", ".arff", ".xz")``; suffixes in lower case."""
-    packed = path.suffix.lower() if path.suffix.lower() in OPENERS else ""
+    packed = path.suffix.lower() if path.suffix.lower() in _OPENERS else ""
     inner = path.with_suffix("") if packed else path
     return inner.stem, inner.suffix.lower(), packed
 
 
 def open_binary(path: Path, budget: Budget | None = None) -> IO[bytes]:
-    """The bytes of a file, unpacked on the way if its suffix says it is packed.
+    """Open a file for reading bytes, decompressed as its suffix says.
 
-    Bytes that are unpacked are charged to the budget, or to one of their own.
+    Decompressed bytes are charged to the budget, by default a new one.
     """
     packed = split_name(path)[2]
     if not packed:
         return open(path, "rb")
-    file = OPENERS[packed](path, "rb")
+    file = _OPENERS[packed](path, "rb")
     return io.BufferedReader(_Unpacked(file, budget or Budget.of(path)))
 
 
 def lines(path: Path, budget: Budget | None = None) -> Iterator[tuple[int, str]]:
-    """The lines of a UTF-8 text with their numbers, from 1; a BOM is dropped."""
+    """Yield the numbered lines of a UTF-8 text, from 1; drop a byte order mark."""
     budget = budget or Budget.of(path)
     with open_binary(path, budget) as file:
         raw_lines = iter(lambda: file.readline(budget.line), b"")
@@ -82,16 +107,68 @@ def _decoded(count: int, raw: bytes) -> str:
 
 @contextlib.contextmanager
 def writing(path: Path) -> Iterator[IO[bytes]]:
-    """A file that has its name only once it is whole; packed as its suffix says."""
+    """Write a file, compressed as its suffix says; replace `path` only at the end."""
     with (
         whole_file(path) as unfinished,
-        OPENERS[split_name(path)[2]](unfinished, "wb") as file,
+        _OPENERS[split_name(path)[2]](unfinished, "wb") as file,
     ):
         yield file
 
 
+def text_sha256(path: Path) -> str:
+    """Return the sha256 of the text in a file, compressed or not."""
+    digest = hashlib.sha256()
+    try:
+        for block in text_blocks(path):
+            digest.update(block)
+    except Damaged as error:
+        raise ValueError(
+            f"{path} is damaged ({error}); replace it by a complete copy."
+        ) from error
+    return digest.hexdigest()
+
+
+def text_blocks(path: Path) -> Iterator[bytes]:
+    """Yield the text of a file, compressed or not, in small blocks."""
+    try:
+        with _open_by_content(path) as stream:
+            while block := stream.read(_BLOCK):
+                yield block
+    except _UNPACKING_ERRORS as error:
+        # With an errno it comes from the operating system, not from the content.
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise Damaged(error) from error
+
+
+@contextlib.contextmanager
+def _open_by_content(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file by its first bytes, because a suffix in a URL proves nothing."""
+    with open(path, "rb") as file:
+        start = file.read(6)
+        file.seek(0)
+        if start.startswith(b"PK\x03\x04"):
+            with zipfile.ZipFile(file) as archive, _only_arff(archive) as member:
+                yield member
+            return
+        opener = next((o for m, o in _MAGIC.items() if start.startswith(m)), None)
+        if opener is None:
+            yield file
+            return
+        with opener(file) as stream:
+            yield stream
+
+
+def _only_arff(archive: zipfile.ZipFile) -> IO[bytes]:
+    """Open the only ARFF member; its name is never used as a path."""
+    members = [i for i in archive.infolist() if i.filename.lower().endswith(".arff")]
+    if len(members) != 1:
+        raise zipfile.BadZipFile(f"an archive with {len(members)} ARFF files, not 1")
+    return archive.open(members[0])
+
+
 class _Unpacked(io.RawIOBase):
-    """What a decompressor gives, within a budget; damage to it is a ValueError."""
+    """Decompressed bytes, charged to a budget; damaged input raises Refused."""
 
     def __init__(self, file: IO[bytes], budget: Budget) -> None:
         self._file, self._budget = file, budget
@@ -104,8 +181,8 @@ class _Unpacked(io.RawIOBase):
             data = self._file.read(len(buffer))
         except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
             raise Refused(
-                f"the packed data are damaged or cut short ({error}); fetch the file "
-                "again."
+                f"the compressed data are damaged or truncated ({error}); get the "
+                "file again."
             ) from error
         self._budget.take(len(data), "its unpacked bytes")
         buffer[: len(data)] = data

@@ -1,4 +1,4 @@
-"""Multi-label LIBSVM text: ``3,7 1:0.5 4:2``, one row a line."""
+"""Parser of multi-label LIBSVM text: ``3,7 1:0.5 4:2``, one row per line."""
 
 from __future__ import annotations
 
@@ -6,52 +6,61 @@ import json
 import re
 from array import array
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from homi.budget import Budget, Refused
+from homi.datasets.dataset import Content, Table, csr
 from homi.datasets.files import at_line, lines, number, short
-from homi.datasets.select import Content, Table, check_unique, csr
+from homi.datasets.labels import check_unique
+from homi.typing import Matrix
 
-#: How a comment begins in which `homi.datasets.write` keeps the names.
+#: Labels of a row, and the indices and values of its features.
+Row: TypeAlias = tuple[list[int], list[int], list[float]]
+
+#: Start of the comment in which `homi.datasets.write` keeps the names.
 NAMES = "# names "
 
-#: Bytes that an entry of a row takes until it is in a CSR matrix.
+#: Bytes per entry of a row until it is in a CSR array.
 _ENTRY = 60
 
 _LABELS = re.compile(r"[+-]?[0-9]{1,18}(?:,[+-]?[0-9]{1,18})*", re.ASCII)
 
 
 class Names(NamedTuple):
+    """Names of features and labels."""
+
     features: list[str]
     labels: list[str]
 
 
 class Entries:
-    """Rows as they come: columns, values, and where each row ends."""
+    """Rows of a CSR array under construction."""
 
     def __init__(self) -> None:
         self.columns, self.values = array("q"), array("d")
         self.ends = array("q", [0])
 
     def add(self, columns: list[int], values: list[float]) -> None:
+        """Append a row."""
         self.columns.extend(columns)
         self.values.extend(values)
         self.ends.append(len(self.columns))
 
-    def csr(self, base: int, n_columns: int) -> Any:
+    def csr(self, base: int, n_columns: int) -> Matrix:
+        """Return the rows as a CSR array; column ``base`` becomes column 0."""
         columns = np.array(self.columns) - base
         return csr(np.array(self.values), columns, np.array(self.ends), n_columns)
 
 
 def parse(path: Path, budget: Budget) -> Content:
-    """The features and labels of a LIBSVM file.
+    """Parse a LIBSVM file.
 
-    A line without a label begins with its first feature. Features are counted from
-    0 if the index 0 occurs, else from 1, and named by their index; labels are named
-    by their number, in rising order. A first line that `homi.datasets.write` made
-    gives names to both.
+    A line without a label starts with its first feature. Features are counted from
+    0 if the index 0 occurs, else from 1, and named by their index. Labels are named
+    by their number, in ascending order. A first line that `homi.datasets.write` wrote
+    names both.
     """
     features, labels, names = Entries(), Entries(), None
     for count, line in lines(path, budget):
@@ -63,7 +72,7 @@ def parse(path: Path, budget: Budget) -> Content:
             labels.add(chosen, [1.0] * len(chosen))
             features.add(columns, values)
     if len(features.ends) == 1:
-        raise Refused("has no rows.")
+        raise Refused("has no rows; at least one is needed.")
     if names:
         budget.take_columns(len(names.features) + len(names.labels))
         return _named(features, labels, names, budget)
@@ -71,15 +80,15 @@ def parse(path: Path, budget: Budget) -> Content:
 
 
 def names_in(line: str) -> Names | None:
-    """The names that a first line may give."""
+    """Return the names in the first line of a file, or None if it has none."""
     _, mark, comment = line.partition("#")
     if not (mark + comment).startswith(NAMES):
         return None
     return _names(comment[len(NAMES) - 1 :])
 
 
-def row_in(count: int, line: str) -> tuple[list[int], list[int], list[float]] | None:
-    """Labels, features and their values of a line; None if it holds no row."""
+def row_in(count: int, line: str) -> Row | None:
+    """Parse a line; return None if it holds no row."""
     parts = line.partition("#")[0].split()
     if not parts:
         return None
@@ -109,8 +118,8 @@ def _named(features: Entries, labels: Entries, names: Names, budget: Budget) -> 
         used = (min(entries.columns, default=low), max(entries.columns, default=low))
         if used[0] < low or used[1] > high:
             raise Refused(
-                f"line 1 names {len(known)} {what}s, so that their indices are {low} "
-                f"to {high}, but {used[0]} to {used[1]} occur."
+                f"line 1 names {len(known)} {what}s, with indices {low} to {high}, but "
+                f"indices {used[0]} to {used[1]} occur."
             )
     return _content(features, 1, labels, names, budget)
 
@@ -125,12 +134,10 @@ def _content(
 
 def _labels(count: int, text: str) -> list[int]:
     if not _LABELS.fullmatch(text):
-        raise at_line(
-            count, f"labels {short(text)}; expected whole numbers such as 3,7."
-        )
+        raise at_line(count, f"labels {short(text)}; expected integers such as 3,7.")
     labels = [int(part) for part in text.split(",")]
     if len(set(labels)) < len(labels):
-        raise at_line(count, f"a label twice in {short(text)}; keep one.")
+        raise at_line(count, f"{short(text)} has a label twice; keep one.")
     return labels
 
 
@@ -145,7 +152,7 @@ def _features(count: int, parts: list[str]) -> tuple[list[int], list[float]]:
             count, f"{short(wrong)}; expected a feature such as 12:0.5."
         ) from None
     if len(set(columns)) < len(columns):
-        raise at_line(count, "a feature index twice; keep one.")
+        raise at_line(count, "has a feature index twice; keep one.")
     return columns, values
 
 
@@ -172,10 +179,10 @@ def _names(text: str) -> Names:
         check_unique(features, "feature")
         check_unique(labels, "label")
     except (ValueError, TypeError, RecursionError) as error:
-        raise at_line(1, f"the names in it cannot be read: {error}") from error
+        raise at_line(1, f"its names cannot be parsed: {error}") from error
     both = [features, labels]
     if not all(isinstance(part, list) for part in both) or not all(
         isinstance(name, str) for part in both for name in part
     ):
-        raise at_line(1, "its names must be two lists of texts; remove the line.")
+        raise at_line(1, "its names must be two lists of strings; remove the line.")
     return names

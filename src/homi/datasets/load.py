@@ -1,4 +1,4 @@
-"""A data set by its name, from wherever it is nearest."""
+"""Load a data set by name, from a directory, the cache, a package or the internet."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ import numpy as np
 from homi.datasets.cache import Parsed, cached, file_sha256
 from homi.datasets.dataset import Dataset
 from homi.datasets.fetch import cached_path, fetch
+from homi.datasets.files import text_sha256
 from homi.datasets.read import read
 from homi.datasets.registry import Entry, UnknownDataset, lookup, nearest
-from homi.datasets.unpack import text_sha256
 
 _ENDS = (".arff", ".arff.xz", ".arff.gz", ".arff.bz2")
 
-#: Data sets inside other packages: the package, and the path of the file in it.
+#: Data sets inside other packages: the package, and the path inside it.
 _PACKAGES = {"yeast": ("river", "datasets/yeast.csv.gz")}
 
 
 @dataclass(frozen=True)
 class Found:
-    """Where a data set is: ``"directory"``, ``"cache"`` or ``"package"``."""
+    """File of a data set; its place is "directory", "cache" or "package"."""
 
     path: Path
     place: str
@@ -37,7 +37,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a file holds the text that the registry knows, and if not, why."""
+    """Result of a check of a file against the registry; no reason if it agrees."""
 
     name: str
     path: Path
@@ -45,27 +45,26 @@ class Verdict:
 
     @property
     def sound(self) -> bool:
+        """True if the file holds the text of the registry."""
         return not self.reason
 
 
 def load(name: str | Entry, directory: str | os.PathLike[str] | None = None) -> Dataset:
-    """Load a data set.
+    """Load a data set by name.
 
-    Looks in the directory, then in the user's cache, then in installed packages (yeast
-    comes with river), and at last on the internet, where what it brings stays in the
-    cache. What was parsed once is kept there too.
+    Search the directory, the user's cache, installed packages (yeast comes with river)
+    and the internet, in this order. Downloads and parsed files are kept in the cache.
 
     Parameters
     ----------
     name : str or Entry
-        A name of the registry, such as ``"emotions"``, in any case; or the name of a
-        file of your own in the directory; or an entry of your own.
+        A name of the registry, such as ``"emotions"``, in upper or lower case; the
+        name of your own file in the directory; or your own entry.
     directory : path, optional
-        Where ``<name>.arff``, or the same as ``.xz``, ``.gz`` or ``.bz2``, may be.
-        Default: what the environment variable ``HOMI_DATA`` names. A file there is
-        used even if it is not the one that the registry knows, with a warning. Your
-        own data sets have their labels in ``<name>.xml``, as Mulan's, or named in
-        the file, as MEKA's.
+        Directory of ``<name>.arff``, ``.arff.xz``, ``.arff.gz`` or ``.arff.bz2``.
+        Default: the environment variable ``HOMI_DATA``. A file that differs from the
+        registry is used with a warning. Your own data sets name their labels in
+        ``<name>.xml``, as Mulan does, or in the header, as MEKA does.
 
     Returns
     -------
@@ -91,8 +90,8 @@ def load(name: str | Entry, directory: str | os.PathLike[str] | None = None) -> 
     if found.entry is not None and parsed.text_sha256 != found.entry.sha256:
         warnings.warn(
             f"{found.path} is not the {found.entry.name} of the registry: its sha256 "
-            f"is {parsed.text_sha256}, expected {found.entry.sha256}; it is used all "
-            "the same, so figures may differ from those of others.",
+            f"is {parsed.text_sha256}, expected {found.entry.sha256}. It is used, but "
+            "results may differ from published ones.",
             stacklevel=2,
         )
     return parsed.dataset
@@ -101,7 +100,7 @@ def load(name: str | Entry, directory: str | os.PathLike[str] | None = None) -> 
 def at_hand(
     name: str | Entry, directory: str | os.PathLike[str] | None = None
 ) -> Found | None:
-    """Where ``load`` would find a data set without the internet, or None."""
+    """Find a data set without the internet; return None if that is not possible."""
     return next(_places(name, directory), None)
 
 
@@ -135,7 +134,7 @@ def _places(
         yield Found(path, "directory", entry)
     if entry is None:
         return
-    # Only a whole file counts: one that is not is fetched again.
+    # A damaged file does not count, so it is downloaded again.
     path = cached_path(entry)
     if path.is_file() and file_sha256(path) == entry.sha256:
         yield Found(path, "cache", entry)
@@ -150,29 +149,29 @@ def _bring(name: str | Entry, directory: str | os.PathLike[str] | None) -> Found
     given = _directory(directory)
     place = "HOMI_DATA is not set" if given is None else f"{given} has none"
     raise UnknownDataset(
-        f"no data set is named {name!r} ({nearest(str(name))}), and of your own: "
-        f"{place}; put {name}.arff and {name}.xml into a directory and name it by the "
-        "argument or by HOMI_DATA."
+        f"no data set is named {name!r} ({nearest(str(name))}), and there is no file "
+        f"{name}.arff: {place}; put {name}.arff and {name}.xml into a directory and "
+        "pass it, or set HOMI_DATA to it."
     )
 
 
 def _directory(directory: str | os.PathLike[str] | None) -> Path | None:
     if directory is not None and not Path(directory).is_dir():
         raise FileNotFoundError(
-            f"{os.fspath(directory)!r} is not a directory; pass one that holds ARFF "
-            "files, or none to look in HOMI_DATA, the cache and the internet."
+            f"{os.fspath(directory)!r} is not a directory; pass a directory of ARFF "
+            "files, or None to search HOMI_DATA, the cache and the internet."
         )
     chosen = directory or os.environ.get("HOMI_DATA")
     return Path(chosen).expanduser() if chosen else None
 
 
 def _find(directory: Path, spellings: Sequence[str]) -> Path | None:
-    """The first file of these names, or else one that differs in case only."""
+    """Return the first file of these names, or else one that differs in case."""
     names = [spelling + end for spelling in spellings for end in _ENDS]
     if any(os.path.basename(name) != name for name in names):
         raise UnknownDataset(
-            f"a data set has a name, got the path {spellings[0]!r}; read a file at any "
-            "path by homi.datasets.read."
+            f"expected the name of a data set, got the path {spellings[0]!r}; read a "
+            "file with homi.datasets.read."
         )
     if not directory.is_dir():
         return None
@@ -185,7 +184,7 @@ def _find(directory: Path, spellings: Sequence[str]) -> Path | None:
 
 def _in_package(name: str) -> Path | None:
     package, inside = _PACKAGES.get(name, ("", ""))
-    # Found without being imported: that takes longer than reading the file.
+    # Find the package without importing it, which would take longer than the file.
     spec = importlib.util.find_spec(package) if package else None
     if spec is None or spec.origin is None:
         return None
@@ -194,17 +193,17 @@ def _in_package(name: str) -> Path | None:
 
 
 def _label_list(path: Path) -> Path | None:
-    """The XML file beside an ARFF file."""
+    """Return the XML file beside an ARFF file, if there is one."""
     stem = path.name[: path.name.casefold().rindex(".arff")]
     xml = path.with_name(f"{stem}.xml")
     return xml if xml.is_file() else None
 
 
 def _parse(found: Found, xml: Path | None) -> Parsed:
-    """Read a file. Of one that is known, the registry says which columns are labels."""
+    """Read a file; the registry knows the label columns of its data sets."""
     digest, entry = text_sha256(found.path), found.entry
     if entry is not None and digest == entry.sha256:
-        # A file that is known may take what it takes.
+        # A known file needs no memory limit.
         return Parsed(read(found.path, entry.labels, max_memory=math.inf), digest)
     if entry is not None and xml is None:
         return Parsed(read(found.path, entry.labels), digest)
@@ -212,7 +211,7 @@ def _parse(found: Found, xml: Path | None) -> Parsed:
 
 
 def _river(path: Path) -> Parsed:
-    """The whole yeast data set, as it comes inside the wheel of river."""
+    """Read the yeast data set of the package river."""
     with gzip.open(path, "rt") as text:
         header = text.readline().strip().split(",")
         values = np.loadtxt(text, delimiter=",")

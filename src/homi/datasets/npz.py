@@ -1,4 +1,4 @@
-"""NumPy's ``.npz``: X, dense or as the pieces of a CSR matrix, Y and the names."""
+"""Parser of NumPy ``.npz`` files: X (dense, or the parts of a CSR array), Y, names."""
 
 from __future__ import annotations
 
@@ -7,29 +7,33 @@ import math
 import warnings
 import zipfile
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from homi.budget import Budget, Refused
+from homi.datasets.dataset import Content, Table, csr
 from homi.datasets.files import open_binary, split_name
-from homi.datasets.select import Content, Table, check_unique, csr
+from homi.datasets.labels import check_unique
+from homi.typing import Matrix
 
-#: What `scipy.sparse.save_npz` calls the pieces.
-PIECES = ("data", "indices", "indptr", "shape")
+Arrays: TypeAlias = dict[str, NDArray[Any]]
 
-#: Bytes that a number takes beside its stored bytes: as float64, and while it is read.
+#: Names of the parts of a CSR array, as in `scipy.sparse.save_npz`.
+_PARTS = ("data", "indices", "indptr", "shape")
+
+#: Bytes per number beside its stored bytes: as float64, and while it is read.
 _NUMBER = 17
 
 
 def parse(path: Path, budget: Budget) -> Content:
-    """X, Y and the names of an ``.npz`` file; nothing in it is unpickled."""
+    """Parse an ``.npz`` file; nothing in it is unpickled."""
     with open_binary(path, budget) as file:
-        # An archive is read from its end, and a packed file only from its beginning.
+        # An archive is read from its end, but a decompressor only from its start.
         source = io.BytesIO(file.read()) if split_name(path)[2] else file
         arrays = _arrays(source, budget)
-    X, Y = _rows(arrays), _numeric(arrays, "Y")
+    X, Y = _features(arrays), _numeric(arrays, "Y")
     if Y.ndim != 2 or len(Y) != X.shape[0]:
         raise Refused(
             f"Y has shape {Y.shape} and X {X.shape}; Y must be (n_samples, n_labels) "
@@ -41,9 +45,9 @@ def parse(path: Path, budget: Budget) -> Content:
     return Content(Table(features, X, {}, budget), labels=Table(labels, Y, {}, budget))
 
 
-def _arrays(source: IO[bytes], budget: Budget) -> dict[str, NDArray[Any]]:
-    if source.read(4) != b"PK\3\4":  # numpy would take it for a pickle
-        raise Refused("is not an .npz archive; write it by numpy.savez.")
+def _arrays(source: IO[bytes], budget: Budget) -> Arrays:
+    if source.read(4) != b"PK\3\4":  # numpy would read it as a pickle
+        raise Refused("is not an .npz archive; write it with numpy.savez.")
     try:
         with zipfile.ZipFile(source) as archive:
             for member in archive.infolist():
@@ -55,18 +59,18 @@ def _arrays(source: IO[bytes], budget: Budget) -> dict[str, NDArray[Any]]:
     except Refused:
         raise
     except Exception as error:
-        # A damaged archive makes zipfile, zlib and numpy raise a dozen kinds of error.
+        # On a damaged archive zipfile, zlib and numpy raise a dozen kinds of error.
         kind = type(error).__name__
         raise Refused(
-            f"cannot be read as .npz ({kind}: {error}); write it again by numpy.savez, "
-            "without objects."
+            f"cannot be read as .npz ({kind}: {error}); write it again with "
+            "numpy.savez, without objects."
         ) from error
 
 
 def _charge(archive: zipfile.ZipFile, member: zipfile.ZipInfo, budget: Budget) -> None:
-    """Charge the array in a member before any of it is read, and refuse an empty one.
+    """Charge the array of a member before it is read; refuse an empty X or Y.
 
-    Names are charged as often as they are copied.
+    Names are charged once for each copy that is made of them.
     """
     is_text = member.filename.endswith("_names.npy")
     budget.take(member.file_size * (6 if is_text else 1), "its arrays")
@@ -87,36 +91,36 @@ def _charge(archive: zipfile.ZipFile, member: zipfile.ZipInfo, budget: Budget) -
         budget.take(_NUMBER * math.prod(shape), "its arrays")
 
 
-def _rows(arrays: dict[str, NDArray[Any]]) -> Any:
+def _features(arrays: Arrays) -> Matrix:
     if "X" in arrays:
         X = _numeric(arrays, "X")
         if X.ndim != 2:
             raise Refused(f"X has shape {X.shape}; it must be (n_samples, n_features).")
         return X
-    if missing := [key for key in PIECES if key not in arrays]:
+    if missing := [key for key in _PARTS if key not in arrays]:
         raise Refused(
-            f"has no X, nor all pieces of a CSR matrix ({', '.join(missing)} missing); "
+            f"has no X, nor all parts of a CSR array ({', '.join(missing)} missing); "
             f"it holds {', '.join(sorted(arrays)[:8]) or 'nothing'}."
         )
     return _csr(arrays)
 
 
-def _csr(arrays: dict[str, NDArray[Any]]) -> Any:
+def _csr(arrays: Arrays) -> Matrix:
     if arrays.get("format", np.array(b"csr")).item() not in (b"csr", "csr"):
         raise Refused("its sparse matrix is not CSR; save X.tocsr().")
-    for key in PIECES[1:]:
+    for key in _PARTS[1:]:
         if arrays[key].ndim != 1 or arrays[key].dtype.kind not in "iu":
-            raise Refused(f"{key!r} must be a list of whole numbers.")
+            raise Refused(f"{key!r} must be a 1-D array of integers.")
     shape = tuple(int(size) for size in arrays["shape"])
     if len(shape) != 2:
-        raise Refused(f"its shape is {shape}; expected two numbers.")
+        raise Refused(f"its shape is {shape}; expected two integers.")
     X = csr(_numeric(arrays, "data"), arrays["indices"], arrays["indptr"], shape[1])
     if X.shape != shape:
-        raise Refused(f"its shape is {shape}, but its pieces hold {X.shape[0]} rows.")
+        raise Refused(f"its shape is {shape}, but its indptr has {X.shape[0]} rows.")
     return X
 
 
-def _numeric(arrays: dict[str, NDArray[Any]], key: str) -> NDArray[np.float64]:
+def _numeric(arrays: Arrays, key: str) -> NDArray[np.float64]:
     if key not in arrays:
         raise Refused(f"has no {key}; it holds {', '.join(sorted(arrays)[:8])}.")
     if arrays[key].dtype.kind not in "biuf":
@@ -124,10 +128,8 @@ def _numeric(arrays: dict[str, NDArray[Any]], key: str) -> NDArray[np.float64]:
     return arrays[key].astype(np.float64)
 
 
-def _names(
-    arrays: dict[str, NDArray[Any]], key: str, count: int, letter: str
-) -> list[str]:
-    """The names, or x0, x1, ... where the file has none."""
+def _names(arrays: Arrays, key: str, count: int, letter: str) -> list[str]:
+    """Return the names, or x0, x1, ... if the file has none."""
     if key not in arrays:
         return [f"{letter}{j}" for j in range(count)]
     names = arrays[key]
@@ -135,7 +137,8 @@ def _names(
         names = np.char.decode(names, "utf-8")
     if names.shape != (count,) or names.dtype.kind != "U":
         raise Refused(
-            f"{key} holds {names.dtype} of shape {names.shape}; expected {count} texts."
+            f"{key} holds {names.dtype} of shape {names.shape}; expected {count} "
+            "strings."
         )
     check_unique(names.tolist(), key.partition("_")[0])
     return [str(name) for name in names]

@@ -1,4 +1,4 @@
-"""A user's own file -> a data set, whatever its format."""
+"""Read a data set from a file of any supported format."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +14,14 @@ from scipy import sparse
 
 from homi.budget import Budget
 from homi.datasets import arff, libsvm, npz
-from homi.datasets.dataset import Dataset
+from homi.datasets.dataset import Content, Dataset, Labels, Table
 from homi.datasets.files import number, short, split_name
-from homi.datasets.select import Content, Labels, Table, check_unique, indicators, split
+from homi.datasets.labels import check_unique, indicators, split
+from homi.typing import Matrix
 
-Nominal = Literal["codes", "onehot"]
-Missing = Literal["error", "mean", "median", "most_frequent", "zero"]
-Vector = NDArray[np.float64]
+Nominal: TypeAlias = Literal["codes", "onehot"]
+Missing: TypeAlias = Literal["error", "mean", "median", "most_frequent", "zero"]
+Vector: TypeAlias = NDArray[np.float64]
 
 _NOMINAL = "its nominal features, as numbers,"
 
@@ -38,50 +39,50 @@ def read(
     Parameters
     ----------
     path : path
-        Its suffix says what it is, and each may be followed by ``.gz``, ``.xz`` or
-        ``.bz2``: ``.arff`` (dense or sparse; MEKA's and Mulan's), ``.csv``, ``.tsv``,
-        ``.parquet``, ``.libsvm``, ``.svm``, ``.svmlight`` or ``.txt`` (multi-label
-        LIBSVM), ``.npz`` (arrays ``X``, or ``data``, ``indices``, ``indptr`` and
-        ``shape`` of a CSR matrix; ``Y``; if they are there, ``feature_names`` and
-        ``label_names``). Text is UTF-8.
+        The suffix gives the format: ``.arff`` (dense or sparse, as MEKA and Mulan
+        write it), ``.csv``, ``.tsv``, ``.parquet``, ``.libsvm``, ``.svm``,
+        ``.svmlight`` or ``.txt`` (multi-label LIBSVM), or ``.npz`` (arrays ``X``, or
+        ``data``, ``indices``, ``indptr`` and ``shape`` of a CSR array; ``Y``;
+        optional ``feature_names`` and ``label_names``). Each may be followed by
+        ``.gz``, ``.xz`` or ``.bz2``. Text must be UTF-8.
     labels : str, list of str or path, optional
-        Which columns are labels: ``"first 6"``, ``"last 14"``, a list of names, a
-        pattern such as ``"tag_*"``, or the path of a Mulan ``.xml`` file. Default:
-        what the file says itself, which LIBSVM and ``.npz`` always do, and ARFF does
-        by an XML file of the same name beside it or by ``-C`` in its header.
+        Label columns: ``"first 6"``, ``"last 14"``, a list of names, a pattern such
+        as ``"tag_*"``, or the path of a Mulan ``.xml`` file. Default: the labels that
+        the file states. LIBSVM and ``.npz`` always state them; ARFF does by an XML
+        file of the same name beside it or by ``-C`` in its header.
     nominal : {"codes", "onehot"}, default="codes"
-        What becomes of a nominal feature. Codes are its values if all of them are
-        numbers, else their positions in the declared list, or in the sorted one
-        where nothing is declared. One-hot: a column of 0 and 1 for each value, named
-        ``feature=value``.
+        Encoding of nominal features. ``"codes"`` uses the values if all of them are
+        numbers, else their positions in the declared list of values, or in the sorted
+        list if none is declared. ``"onehot"`` makes a 0/1 column for each value,
+        named ``feature=value``.
     missing : {"error", "mean", "median", "most_frequent", "zero"}, default="error"
-        What becomes of missing values of features. A nominal feature has no mean and
-        no median, and takes its most frequent value instead. A missing label is
-        always an error.
+        How to impute missing values of features. Nominal features have no mean and
+        no median, so their most frequent value is used. A missing label is always an
+        error.
     max_memory : float, optional
-        Bytes of memory that the file may take while it is read. Default: the
-        environment variable ``HOMI_MAX_MEMORY``, else 200 MiB, and 500 bytes for each
-        byte of the file beyond its first MiB.
+        Memory budget in bytes while the file is read. Default: the environment
+        variable ``HOMI_MAX_MEMORY``, else 200 MiB plus 500 bytes for each byte of the
+        file beyond its first MiB.
 
     Returns
     -------
     Dataset
-        X as float64, dense, or CSR if the file is sparse; Y as int8; the names.
-        Features and labels keep the order of the file.
+        X as float64, dense or, if the file is sparse, CSR; Y as int8; the names of
+        features and labels, in the order of the file.
 
     Raises
     ------
     ValueError
-        With the file, the line if there is one, and the reason.
+        If the file cannot be read; names the file, the line if known, and the reason.
     FileNotFoundError
-        If there is no such file.
+        If the file does not exist.
 
     Notes
     -----
-    A small file cannot claim a large memory. Rows, columns, names and unpacked text
-    are charged to ``max_memory`` by the bytes that they take once they are decoded,
-    as far as possible before they are, and a line may have 1/64 of it. A file that
-    takes more is refused.
+    A small file cannot cause a large allocation. Rows, columns, names and decompressed
+    text are charged to ``max_memory`` by their decoded size, where possible before they
+    are decoded. A line of text may use 1/64 of the budget. A file that needs more is
+    refused.
 
     Examples
     --------
@@ -101,10 +102,10 @@ def read(
         _settle(X, missing)
         return _dataset(X, indicators(chosen), names, chosen.names)
     except (ValueError, OverflowError) as error:
-        # Libraries quote what they could not read, and that may be long.
+        # Libraries quote the input that they could not parse, which may be long.
         raise ValueError(f"{path}: {str(error)[:1000]}") from error
     except MemoryError as error:
-        raise ValueError(f"{path}: needs more memory than there is.") from error
+        raise ValueError(f"{path}: does not fit into memory.") from error
 
 
 def _check_option(name: str, value: str, known: tuple[str, ...]) -> None:
@@ -113,7 +114,7 @@ def _check_option(name: str, value: str, known: tuple[str, ...]) -> None:
 
 
 def parser(path: Path) -> Callable[[Path, Budget], Content]:
-    """The function that parses a file of this name."""
+    """Return the parser for the format of a file."""
     parsers = {".arff": arff.parse, ".npz": npz.parse}
     parsers |= dict.fromkeys((".libsvm", ".svm", ".svmlight", ".txt"), libsvm.parse)
     tables = {".csv": "parse_text", ".tsv": "parse_text", ".parquet": "parse_parquet"}
@@ -121,7 +122,7 @@ def parser(path: Path) -> Callable[[Path, Budget], Content]:
     if path.is_dir() or form not in {**parsers, **tables}:
         raise ValueError(
             f"not a file of a known format; expected {', '.join([*parsers, *tables])}, "
-            "and .gz, .xz or .bz2 after it if it is packed."
+            "optionally followed by .gz, .xz or .bz2."
         )
     if form in tables:
         from homi.datasets import tables as module  # pyarrow is slow to import
@@ -131,7 +132,7 @@ def parser(path: Path) -> Callable[[Path, Budget], Content]:
 
 
 def _dataset(
-    X: Any, Y: NDArray[np.int8], features: list[str], labels: list[str]
+    X: Matrix, Y: NDArray[np.int8], features: list[str], labels: list[str]
 ) -> Dataset:
     check_unique(features, "feature")
     check_unique(labels, "label")
@@ -145,14 +146,14 @@ def _dataset(
         at = np.argwhere(~np.isfinite(entries))[0]
         j = X.indices[at[0]] if sparse.issparse(X) else at[1]
         raise ValueError(
-            f"feature {short(features[j])} is infinite in a row; every value must be "
-            "a finite number."
+            f"feature {short(features[j])} has an infinite value; all values must be "
+            "finite."
         )
     return Dataset(X, Y, features, labels)
 
 
 def _imputed(table: Table, missing: Missing) -> Table:
-    """The features without gaps, unless zeros shall fill them: those come last."""
+    """Impute missing values, except with zeros: `_settle` does that at the end."""
     entries = table.values.data if sparse.issparse(table.values) else table.values
     if missing == "zero" or not np.isnan(entries).any():
         return table
@@ -172,7 +173,7 @@ def _imputed(table: Table, missing: Missing) -> Table:
     return table._replace(values=_filled(table, set(gaps), missing))
 
 
-def _filled(table: Table, gaps: set[int], missing: Missing) -> Any:
+def _filled(table: Table, gaps: set[int], missing: Missing) -> Matrix:
     is_sparse = sparse.issparse(table.values)
     values = sparse.csc_array(table.values) if is_sparse else table.values.copy()
     for j, column, n_absent in each_column(values):
@@ -189,8 +190,8 @@ def _filled(table: Table, gaps: set[int], missing: Missing) -> Any:
     return values.tocsr() if is_sparse else values
 
 
-def _settle(X: Any, missing: Missing) -> None:
-    """Zeros for what is still missing; no zero is stored in a sparse X."""
+def _settle(X: Matrix, missing: Missing) -> None:
+    """Replace missing values by 0 if asked to; drop stored zeros of a sparse X."""
     if missing == "zero":
         entries = X.data if sparse.issparse(X) else X
         entries[np.isnan(entries)] = 0.0
@@ -199,8 +200,8 @@ def _settle(X: Any, missing: Missing) -> None:
         X.sort_indices()
 
 
-def each_column(values: Any) -> Iterator[tuple[int, Vector, int]]:
-    """Each column's number, a view of its entries, and how many zeros are absent."""
+def each_column(values: Matrix) -> Iterator[tuple[int, Vector, int]]:
+    """Yield each column's index, a view of its entries, and its number of zeros."""
     if not sparse.issparse(values):
         yield from ((j, values[:, j], 0) for j in range(values.shape[1]))
         return
@@ -210,7 +211,7 @@ def each_column(values: Any) -> Iterator[tuple[int, Vector, int]]:
 
 
 def typical(seen: Vector, how: str) -> float:
-    """What stands for a missing value among those seen."""
+    """Return the mean, median or most frequent of the known values."""
     if how == "most_frequent":
         numbers, counts = np.unique(seen, return_counts=True)
         return float(numbers[counts.argmax()])
@@ -218,8 +219,8 @@ def typical(seen: Vector, how: str) -> float:
         return float(np.mean(seen) if how == "mean" else np.median(seen))
 
 
-def _encoded(table: Table, nominal: Nominal) -> tuple[Any, list[str]]:
-    """The features, each nominal one as its codes or as its one-hot columns."""
+def _encoded(table: Table, nominal: Nominal) -> tuple[Matrix, list[str]]:
+    """Encode nominal features as codes or one-hot columns."""
     values, names = table.values, table.names
     changed = sorted(table.nominal)
     if nominal == "codes":  # most nominal columns are {0,1}: their own positions
@@ -241,7 +242,7 @@ def _encoded(table: Table, nominal: Nominal) -> tuple[Any, list[str]]:
     return values, list(chain.from_iterable(parts))
 
 
-def _block(table: Table, j: int, nominal: Nominal) -> tuple[Any, list[str]]:
+def _block(table: Table, j: int, nominal: Nominal) -> tuple[Matrix, list[str]]:
     is_sparse, words = sparse.issparse(table.values), table.nominal[j]
     column = table.values[:, [j]].toarray() if is_sparse else table.values[:, [j]]
     # In 32 bits, as the indices of the rest: stacking takes the widest of all.
@@ -258,7 +259,7 @@ def _block(table: Table, j: int, nominal: Nominal) -> tuple[Any, list[str]]:
 
 
 def codes(words: list[str]) -> Vector:
-    """The values themselves if all are numbers, else their positions."""
+    """Return the values if all are numbers, else their positions."""
     positions = np.arange(float(len(words)))
     try:
         values = np.array([number(word) for word in words])
@@ -272,7 +273,7 @@ def _is_range(codes: Vector) -> bool:
 
 
 def _check_size(table: Table, changed: list[int], nominal: Nominal) -> None:
-    """A sparse block has an entry in each row, a dense one all its columns."""
+    """Charge encoded columns: one entry per row if sparse, else all columns."""
     widths = [len(table.nominal[j]) if nominal == "onehot" else 1 for j in changed]
     is_sparse = sparse.issparse(table.values)
     table.charge(48 * len(changed) if is_sparse else 16 * sum(widths), _NOMINAL)

@@ -1,4 +1,4 @@
-"""Name -> shape, checksum, sources, citation: ``registry.toml`` as frozen values."""
+"""Registry of data sets: shape, checksum, sources and citation by name."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from types import MappingProxyType
 
 
 class UnknownDataset(ValueError, FileNotFoundError):
-    """A name that stands for nothing.
+    """The name of no known data set.
 
-    The name is wrong, hence a ValueError; and as a user's own ``<name>.arff`` would
-    have done as well, also a FileNotFoundError.
+    A ValueError because the name is wrong, and a FileNotFoundError because the user's
+    own ``<name>.arff`` would make it valid.
     """
 
 
 @dataclass(frozen=True)
 class Citation:
-    """The paper that brought a data set."""
+    """The paper that introduced a data set."""
 
     author: str
     title: str
@@ -30,33 +30,34 @@ class Citation:
     year: int
 
     def __str__(self) -> str:
+        """Return the citation as one line."""
         return f"{self.author.rstrip('.')}. {self.title}. {self.venue}, {self.year}."
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What is known of one data set before it is read.
+    """A data set of the registry.
 
     Parameters
     ----------
     name : str
-        Its name, and the stem of its files.
+        Name, and stem of the file names.
     n_samples, n_features, n_labels : int
-        The shape after reading.
+        Shape after reading.
     labels : str
-        Which columns are labels, such as ``"last 6"``.
+        Label columns, such as ``"last 6"``.
     sha256 : str
-        Of the uncompressed ARFF text.
+        Checksum of the uncompressed ARFF text.
     n_bytes : int
         Length of that text.
     domain : str
-        What the rows are.
+        Kind of the samples, such as music.
     citation : Citation
         The paper to cite.
     sources : tuple of str
         URLs of the text, or of a compressed copy of it, in the order to try.
     aliases, notes : tuple of str
-        Other spellings of the name; what surprises people.
+        Other spellings of the name; known pitfalls.
     """
 
     name: str
@@ -73,38 +74,39 @@ class Entry:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        # The name becomes a file name in the user's cache: nothing may lead out of it.
+        """Check the fields."""
+        # The name becomes a file name in the cache and must not lead out of it.
         if not re.fullmatch(r"\w[\w.-]*", self.name):
             raise ValueError(
-                f"a data set's name is letters, digits, '-', '_' and '.', got "
-                f"{self.name!r}; rename it."
+                f"the name of a data set must consist of letters, digits, '-', '_' and "
+                f"'.', got {self.name!r}; rename it."
             )
         if not re.fullmatch(r"[0-9a-f]{64}", self.sha256):
             raise ValueError(
                 f"{self.name}: sha256 must be 64 lower-case hexadecimal digits, got "
-                f"{self.sha256!r}; take it from `sha256sum {self.name}.arff`."
+                f"{self.sha256!r}; compute it with `sha256sum {self.name}.arff`."
             )
         if self.n_bytes < 1:
             raise ValueError(
-                f"{self.name}: n_bytes must be positive, got {self.n_bytes}; it is the "
-                "size of the ARFF text and bounds every download."
+                f"{self.name}: n_bytes must be positive, got {self.n_bytes}; pass the "
+                "size of the ARFF text, which bounds each download."
             )
         for url in self.sources:
             if not url.startswith(("https://", "http://")):
                 raise ValueError(
                     f"{self.name}: a source must be an http or https URL, got {url!r}; "
-                    "a local file goes into the directory that HOMI_DATA names."
+                    "put a local file into the directory of HOMI_DATA."
                 )
 
     @property
     def spellings(self) -> tuple[str, ...]:
-        """The name and its aliases."""
+        """Name and aliases."""
         return (self.name, *self.aliases)
 
 
 @functools.cache
 def registry() -> Mapping[str, Entry]:
-    """Every entry by its name, in the order of the file."""
+    """Return all entries by name, in the order of ``registry.toml``."""
     text = (resources.files("homi.datasets") / "registry.toml").read_text("utf-8")
     return MappingProxyType(
         {name: _entry(name, table) for name, table in tomllib.loads(text).items()}
@@ -112,12 +114,12 @@ def registry() -> Mapping[str, Entry]:
 
 
 def lookup(name: str) -> Entry | None:
-    """The entry of a name or alias, whatever its case, or None."""
+    """Return the entry of a name or alias, in any case, or None."""
     return _by_spelling().get(name.casefold())
 
 
 def require(name: str) -> Entry:
-    """The entry of a name or alias; an unknown one is an error with the nearest."""
+    """Return the entry of a name or alias; raise UnknownDataset if there is none."""
     entry = lookup(name)
     if entry is None:
         raise UnknownDataset(f"no data set is named {name!r}; {nearest(name)}.")
@@ -125,13 +127,13 @@ def require(name: str) -> Entry:
 
 
 def nearest(name: str) -> str:
-    """``the nearest is ...``, or every name where none is near."""
+    """Name the closest data sets for an error message, or all if none is close."""
     spellings = _by_spelling()
     close = difflib.get_close_matches(name.casefold(), spellings, n=5, cutoff=0.6)
     names = list(dict.fromkeys(spellings[spelling].name for spelling in close))[:3]
     if names:
-        return f"the nearest known: {', '.join(names)}"
-    return f"known: {', '.join(registry())}"
+        return f"closest names: {', '.join(names)}"
+    return f"known names: {', '.join(registry())}"
 
 
 @functools.cache

@@ -1,16 +1,16 @@
-"""What a data set's labels are like, and how the paper's Tables 1 and 2 print them."""
+"""Size of a data set and statistics of its labels."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from homi.arrays import dense
 from homi.datasets.dataset import Dataset
 from homi.datasets.load import at_hand, load
 from homi.datasets.registry import lookup
@@ -21,18 +21,18 @@ PAPER_DATASETS = (
     *("birds", "yeast", "scene", "corel5k", "corel16k001"),
 )
 
-#: Primes just below 2²³: 64 products of two residues still add up exactly in float64.
+#: Primes just below 2²³: a sum of 64 products of residues is exact in float64.
 _PRIMES, _PANEL = (8388593, 8388587), 64
 
 
 @dataclass(frozen=True)
 class Summary:
-    """The size of a data set and the statistics of its labels.
+    """Size of a data set and statistics of its labels.
 
     Attributes
     ----------
     name : str
-        Its name.
+        Name of the data set.
     n_samples, n_features, n_labels : int
         n, m and l in the paper.
     cardinality : float
@@ -40,17 +40,17 @@ class Summary:
     density : float
         LDen: cardinality / n_labels.
     distinct : int
-        DL: number of distinct label sets; the empty set counts as one.
+        DL: number of distinct label sets, the empty set included.
     rank : int
         Rank of the n × l label matrix.
     imbalance_mean, imbalance_max : float
         Mean and largest IRLbl. The IRLbl of a label is the count of the most frequent
-        label over its own. Labels that never occur are left out (and are listed in
-        ``empty_labels``); NaN if none ever occurs.
+        label divided by its own count. Labels that never occur are left out (and
+        listed in ``empty_labels``); NaN if no label occurs.
     scumble : float
         Mean over the samples of 1 − G / A, where G is the geometric and A the
         arithmetic mean of the IRLbl of the sample's labels; 0 for a sample without
-        labels. Near 0 where frequent and rare labels seldom meet in one sample.
+        labels. Near 0 if frequent and rare labels seldom occur in one sample.
     unlabelled : int
         Number of samples without any label.
     duplicates : tuple of tuple of str
@@ -81,24 +81,23 @@ class Summary:
 
 
 def summarize(dataset: Dataset, name: str = "") -> Summary:
-    """Measure a data set.
+    """Compute the statistics of a data set.
 
     Parameters
     ----------
     dataset : Dataset
-        Rows, labels and names.
+        Features, labels and names. It is not changed.
     name : str, optional
-        What to call it.
+        Name of the data set.
 
     Returns
     -------
     Summary
-        Its size and label statistics.
+        Size and label statistics.
 
     Examples
     --------
-    >>> from homi.datasets import load
-    >>> from homi.datasets.summary import summarize
+    >>> from homi.datasets import load, summarize
     >>> yeast = summarize(load("yeast"), "yeast")
     >>> yeast.n_samples, yeast.n_labels, yeast.distinct, yeast.rank
     (2417, 14, 198, 14)
@@ -128,18 +127,18 @@ def summarize(dataset: Dataset, name: str = "") -> Summary:
 
 
 def cooccurrence(dataset: Dataset) -> NDArray[np.int64]:
-    """Count the samples in which two labels meet.
+    """Count the samples that have both of two labels.
 
     Parameters
     ----------
     dataset : Dataset
-        Rows, labels and names.
+        Features, labels and names.
 
     Returns
     -------
     ndarray of shape (n_labels, n_labels)
-        Entry (i, j) is the number of samples with both labels i and j; the diagonal
-        counts each label.
+        Entry (i, j) is the number of samples with both labels i and j. The diagonal
+        has the count of each label.
     """
     return _gram(_labels(dataset)[0])
 
@@ -148,15 +147,15 @@ def summary(
     names: Sequence[str] | None = None,
     directory: str | os.PathLike[str] | None = None,
 ) -> list[Summary]:
-    """Measure the paper's data sets that are at hand. Nothing is downloaded.
+    """Compute the statistics of the paper's data sets, without a download.
 
     Parameters
     ----------
     names : sequence of str, optional
-        Which ones; each of them must be at hand. Default: those of the paper's twelve
-        that are, in the paper's order.
+        Data sets, which must all be available. Default: those of the paper's twelve
+        that are available, in the paper's order.
     directory : path, optional
-        Where to look first, as in :func:`homi.datasets.load`.
+        Directory to search first, as in :func:`homi.datasets.load`.
 
     Returns
     -------
@@ -165,7 +164,8 @@ def summary(
     """
     if isinstance(names, str):
         raise TypeError(
-            f"names must be a list of names, got the text {names!r}; pass [{names!r}]."
+            f"names must be a list of names, got the string {names!r}; pass "
+            f"[{names!r}]."
         )
     wanted = list(PAPER_DATASETS)
     if names is not None:
@@ -173,28 +173,28 @@ def summary(
     here = [name for name in wanted if at_hand(name, directory)]
     if names is not None and (missing := [n for n in wanted if n not in here]):
         raise FileNotFoundError(
-            f"not at hand: {', '.join(missing)}; a summary downloads nothing, so load "
-            "them once first, or name the directory that has them by the argument or "
-            "by HOMI_DATA."
+            f"not available: {', '.join(missing)}; load them once first, because a "
+            "summary downloads nothing, or pass their directory, or set HOMI_DATA to "
+            "it."
         )
     return [summarize(load(name, directory), name) for name in here]
 
 
 def describe(dataset: Dataset, name: str) -> str:
-    """A data set in a few readable lines.
+    """Describe a data set in a few lines.
 
     Parameters
     ----------
     dataset : Dataset
-        Rows, labels and names.
+        Features, labels and names.
     name : str
-        What to call it.
+        Name of the data set.
 
     Returns
     -------
     str
-        Its size, its label statistics, its most and least frequent labels and the
-        labels that meet most.
+        Size, label statistics, most and least frequent labels, and the labels that
+        occur together most.
     """
     facts = summarize(dataset, name)
     counts = cooccurrence(dataset)
@@ -224,8 +224,7 @@ def describe(dataset: Dataset, name: str) -> str:
 
 
 def _labels(dataset: Dataset) -> tuple[NDArray[np.bool_], list[str]]:
-    Y: Any = dataset.Y
-    Y = Y.toarray() if sparse.issparse(Y) else np.asarray(Y)
+    Y = np.asarray(dense(dataset.Y))
     if Y.ndim != 2 or 0 in Y.shape:
         raise ValueError(
             f"Y must be (n_samples, n_labels) with at least one of each, got shape "
@@ -245,14 +244,14 @@ def _labels(dataset: Dataset) -> tuple[NDArray[np.bool_], list[str]]:
 
 
 def _label_sets(Y: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """The distinct rows and how often each occurs; eight labels in a byte sort fast."""
+    """Return the distinct rows and their counts; packed bits sort fast."""
     packed = np.packbits(Y, axis=1)
     _, first, repeats = np.unique(packed, axis=0, return_index=True, return_counts=True)
     return Y[first], repeats
 
 
 def _scumble(sets: NDArray[np.bool_], counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """1 − geometric / arithmetic mean of the IRLbl of each label set."""
+    """Return 1 − geometric / arithmetic mean of the IRLbl of each label set."""
     ratios = counts.max() / np.maximum(counts, 1)
     S = sparse.csr_array(sets, dtype=np.float64)
     sizes = np.maximum(S.sum(axis=1), 1)
@@ -274,17 +273,17 @@ def _duplicates(
 
 
 def _gram(Y: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """YᵀY in whole numbers."""
+    """YᵀY in integers."""
     S = sparse.csr_array(Y, dtype=np.int64)
     return (S.T @ S).toarray()
 
 
 def _rank(Y: NDArray[np.bool_]) -> int:
-    """Rank of a 0/1 matrix in whole numbers, without the SVD of all its rows.
+    """Rank of a 0/1 matrix, exact and without an SVD.
 
-    YᵀY has the rank of Y. Its rank modulo a prime is never larger than its rank, and
-    smaller only if the prime happens to divide certain determinants; where it is not
-    full, a second prime has to agree.
+    YᵀY has the rank of Y. Its rank modulo a prime is at most its rank, and smaller only
+    if the prime divides certain determinants. If it is not full, a second prime is
+    tried.
     """
     gram = _gram(Y if Y.shape[0] >= Y.shape[1] else Y.T).astype(np.float64)
     rank = 0
@@ -296,7 +295,7 @@ def _rank(Y: NDArray[np.bool_]) -> int:
 
 
 def _rank_modulo(A: NDArray[np.float64], prime: int) -> int:
-    """Number of pivots of an elimination modulo a prime, panel by panel."""
+    """Count the pivots of an elimination modulo a prime, panel by panel."""
     A, rank = A % prime, 0
     while len(A):
         panel, columns = _echelon(A[:_PANEL], prime)
@@ -308,7 +307,7 @@ def _rank_modulo(A: NDArray[np.float64], prime: int) -> int:
 def _echelon(
     A: NDArray[np.float64], prime: int
 ) -> tuple[NDArray[np.float64], list[int]]:
-    """The reduced rows of A modulo a prime that are not zero, and their pivots."""
+    """Return the nonzero rows of the reduced A modulo a prime, and their pivots."""
     rows: list[int] = []
     columns: list[int] = []
     for i in range(len(A)):
@@ -341,7 +340,7 @@ def _frequencies(
 def _strongest_pairs(
     names: Sequence[str], counts: NDArray[np.int64]
 ) -> Iterator[tuple[str, str]]:
-    """The pair that meets most often, and the most alike of those that differ."""
+    """Describe the most frequent pair, and the most similar pair that differs."""
     alone = np.diagonal(counts)
     either = alone[:, None] + alone - counts
     share = counts / np.maximum(either, 1)

@@ -1,4 +1,4 @@
-"""Data with known W, z, B and t: labels from features, and labels from two others."""
+"""Synthetic data with known W, z, B and t and labels that depend on others."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import count
 from math import comb, inf
 from numbers import Integral, Real
-from typing import Any, Literal, overload
+from typing import Literal, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,36 +15,39 @@ from scipy import sparse as sp
 from scipy.stats import norm
 
 from homi.datasets.dataset import Dataset
+from homi.typing import Matrix
 
-#: Rows are drawn this many numbers at a time: the whole is never in memory twice.
+RandomState: TypeAlias = "int | np.random.RandomState | np.random.Generator | None"
+
+#: Numbers drawn at a time, so that the data are never in memory twice.
 _BLOCK = 4_000_000
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """What made the data of :func:`make_correlated`.
+    """Parameters of the data of :func:`make_correlated`.
 
-    A base label is there where its score, in XW + z with noise, exceeds one half. A
-    high-order label is there where both its parents are, which the linear rule
-    ``Y @ B + t > 0.5`` says exactly: both parents count one half, and t takes a quarter
-    off. On a base label the rule is the identity.
+    A sample has a base label if its score, XW + z plus noise, exceeds 1/2. It has a
+    high-order label if it has both of its parents. The linear rule
+    ``Y @ B + t > 0.5`` reproduces this exactly: each parent contributes 1/2, and t
+    subtracts 1/4. For base labels the rule is the identity.
 
     Attributes
     ----------
     W : ndarray of shape (n_features, n_labels)
-        Weights, of length one for a base label and zero for a high-order one.
+        Weights: columns of norm 1 for base labels, zero for high-order labels.
     z : ndarray of shape (n_labels,)
-        Biases of the scores, likewise.
+        Intercepts of the scores; zero for high-order labels.
     B : ndarray of shape (n_labels, n_labels)
-        Column j: what the labels count for label j.
+        Column j has the weights of all labels for label j.
     t : ndarray of shape (n_labels,)
-        Biases of the rule above.
+        Intercepts of the rule above.
     parents : ndarray of shape (n_high_order, 2)
-        The two parents of each high-order label; these labels come last.
+        The two parents of each high-order label. High-order labels come last.
     noise : float
         Standard deviation of the noise in the scores.
     sparse : bool
-        Whether rows are sparse.
+        Whether X is sparse.
     """
 
     W: NDArray[np.float64]
@@ -57,12 +60,12 @@ class Parameters:
 
     @property
     def feature_names(self) -> list[str]:
-        """``feature 0``, ``feature 1``, …"""
+        """``feature 0``, ``feature 1`` and so on."""
         return [f"feature {i}" for i in range(len(self.W))]
 
     @property
     def label_names(self) -> list[str]:
-        """``label 0``, …, and ``label 6 = label 0 & label 4`` for a high-order one."""
+        """``label 0`` and so on; high-order ones as ``label 6 = label 0 & label 4``."""
         n_base = self.W.shape[1] - len(self.parents)
         names = [f"label {j}" for j in range(n_base)]
         return names + [
@@ -81,7 +84,7 @@ def make_correlated(
     density: float = ...,
     noise: float = ...,
     sparse: bool = ...,
-    random_state: Any = ...,
+    random_state: RandomState = ...,
     return_parameters: Literal[False] = ...,
 ) -> Dataset: ...
 
@@ -96,7 +99,7 @@ def make_correlated(
     density: float = ...,
     noise: float = ...,
     sparse: bool = ...,
-    random_state: Any = ...,
+    random_state: RandomState = ...,
     return_parameters: Literal[True],
 ) -> tuple[Dataset, Parameters]: ...
 
@@ -110,16 +113,16 @@ def make_correlated(
     density: float = 0.4,
     noise: float = 0.3,
     sparse: bool = False,
-    random_state: Any = None,
+    random_state: RandomState = None,
     return_parameters: bool = False,
 ) -> Dataset | tuple[Dataset, Parameters]:
-    """Make data whose labels depend on the features and on each other in a known way.
+    """Make data whose labels depend on features and on other labels in a known way.
 
-    Features are independent, with mean 0 and variance 1. Each base label has a
-    direction of its own among them; the directions are orthogonal where there are
-    enough features, so that base labels are independent. Each high-order label is
-    there exactly where both its parents, two base labels, are: neither of them alone
-    tells. See ``homi.datasets.synthetic.Parameters`` for the equations.
+    Features are independent, with mean 0 and variance 1. Each base label has its own
+    direction in feature space. The directions are orthogonal if there are enough
+    features, which makes base labels independent. A sample has a high-order label if
+    and only if it has both parents, which are two base labels. See
+    ``homi.datasets.synthetic.Parameters`` for the equations.
 
     Parameters
     ----------
@@ -130,18 +133,19 @@ def make_correlated(
     n_labels : int in [1, inf), default=8
         Number of labels, high-order ones included.
     n_high_order : int, default=2
-        How many labels need two others; they are the last ones. No two of them have
-        the same parents.
+        Number of labels that depend on two others; they are the last ones. No two of
+        them have the same parents.
     density : float in (0, 1), default=0.4
-        Share of rows that have a base label. A high-order one has about its square.
+        Share of samples with a given base label. That of a high-order label is about
+        its square.
     noise : float in [0, inf), default=0.3
-        Standard deviation of Gaussian noise in the scores of base labels, whose own is
-        1. High-order labels stay exact.
+        Standard deviation of Gaussian noise that is added to the scores of base
+        labels, whose standard deviation is 1. High-order labels have no noise.
     sparse : bool, default=False
         Whether X is a CSR array. Then each value is zero with probability
         ``1 - max(0.05, min(1, 10 / n_features))`` and ``density`` is approximate.
     random_state : int, RandomState instance, Generator or None, default=None
-        Seed.
+        Seed of the random numbers.
     return_parameters : bool, default=False
         Whether to return the parameters as well.
 
@@ -150,11 +154,11 @@ def make_correlated(
     data : Dataset
         X, Y, feature_names, label_names.
     parameters : Parameters
-        What made them; only if ``return_parameters``.
+        Only if ``return_parameters``.
 
     Examples
     --------
-    >>> from homi.datasets.synthetic import make_correlated
+    >>> from homi.datasets import make_correlated
     >>> data, true = make_correlated(500, random_state=0, return_parameters=True)
     >>> data.X.shape, data.Y.shape
     ((500, 20), (500, 8))
@@ -183,28 +187,28 @@ def make_correlated_batches(
     density: float = 0.4,
     noise: float = 0.3,
     sparse: bool = False,
-    random_state: Any = None,
-) -> Iterator[tuple[Any, NDArray[np.int8]]]:
-    """Make the data of :func:`make_correlated` batch by batch, as a stream.
+    random_state: RandomState = None,
+) -> Iterator[tuple[Matrix, NDArray[np.int8]]]:
+    """Make the data of :func:`make_correlated` batch by batch.
 
-    All batches share one set of parameters: those that ``make_correlated`` returns for
-    the same integer seed. Its rows are those of the first batch, if as many.
+    All batches share the parameters that ``make_correlated`` returns for the same
+    integer seed. The first batch equals its data for the same number of rows.
 
     Parameters
     ----------
     n_batches : int in [1, inf)
         Number of batches.
     batch_size : int in [1, inf)
-        Rows in each of them.
+        Rows per batch.
     n_features, n_labels, n_high_order, density, noise, sparse, random_state
         As in :func:`make_correlated`.
 
     Yields
     ------
     X : {ndarray, sparse array} of shape (batch_size, n_features)
-        Rows.
+        Features.
     Y : ndarray of shape (batch_size, n_labels)
-        Their labels.
+        Labels.
     """
     _check_count("n_batches", n_batches)
     _check_count("batch_size", batch_size)
@@ -212,7 +216,7 @@ def make_correlated_batches(
     parameters = _draw_parameters(
         next(seeds), n_features, n_labels, n_high_order, density, noise, sparse
     )
-    # A generator of its own, so that bad arguments are told at the call above.
+    # A generator expression, so that invalid arguments raise at the call.
     return (_draw_rows(next(seeds), parameters, batch_size) for _ in range(n_batches))
 
 
@@ -235,7 +239,7 @@ def _draw_parameters(
         raise ValueError(
             f"n_high_order={n_high_order} of n_labels={n_labels} leaves {n_base} base "
             f"labels, which form {comb(max(n_base, 0), 2)} pairs of parents; each "
-            "high-order label needs a pair of its own: increase n_labels or lower "
+            "high-order label needs its own pair: increase n_labels or lower "
             "n_high_order."
         )
     parents = _draw_pairs(rng, n_base, n_high_order)
@@ -253,18 +257,18 @@ def _draw_parameters(
 def _directions(
     rng: np.random.Generator, n_features: int, n_base: int
 ) -> NDArray[np.float64]:
-    """Columns of length one, orthogonal if there is room."""
+    """Draw columns of norm 1, orthogonal if there are enough features."""
     columns = rng.standard_normal((n_features, n_base))
     if n_base <= n_features:
         Q, R = np.linalg.qr(columns)
-        # LAPACK is free to choose signs: take them from the draw, for every machine.
+        # LAPACK may choose the signs; fix them, so that all machines agree.
         return Q * np.sign(np.diagonal(R))
     return columns / np.linalg.norm(columns, axis=0)
 
 
 def _draw_pairs(rng: np.random.Generator, n: int, n_pairs: int) -> NDArray[np.int64]:
-    """Distinct pairs of distinct numbers below n, each pair in order."""
-    # comb(0, 2) = comb(1, 2) = 0: there, nothing could be chosen even if none is asked.
+    """Draw distinct pairs of distinct numbers below n, each pair sorted."""
+    # rng.choice(0) fails even for size 0, and comb(0, 2) = comb(1, 2) = 0.
     code = rng.choice(max(1, comb(n, 2)), size=n_pairs, replace=False)
     # Pairs (i, j) with i < j, counted by j and then by i.
     second = ((1 + np.sqrt(1 + 8 * code)) / 2).astype(np.int64)
@@ -273,7 +277,7 @@ def _draw_pairs(rng: np.random.Generator, n: int, n_pairs: int) -> NDArray[np.in
 
 def _draw_rows(
     rng: np.random.Generator, parameters: Parameters, n_samples: int
-) -> tuple[Any, NDArray[np.int8]]:
+) -> tuple[Matrix, NDArray[np.int8]]:
     n_features, n_labels = parameters.W.shape
     n_base = n_labels - len(parameters.parents)
     Y = np.empty((n_samples, n_labels), dtype=np.int8)
@@ -296,8 +300,8 @@ def _draw_rows(
     return (sp.vstack(blocks, format="csr") if blocks else dense), Y
 
 
-def _sparse_rows(rng: np.random.Generator, n: int, n_features: int) -> Any:
-    """About ten values in a row or more, so that sums of them are nearly Gaussian."""
+def _sparse_rows(rng: np.random.Generator, n: int, n_features: int) -> Matrix:
+    """Draw about ten values per row or more, so that their sums are near Gaussian."""
     share = max(0.05, min(1.0, 10 / n_features))
     mask = rng.random((n, n_features), dtype=np.float32) < share
     values = rng.standard_normal(np.count_nonzero(mask)) / np.sqrt(share)
@@ -305,44 +309,47 @@ def _sparse_rows(rng: np.random.Generator, n: int, n_features: int) -> Any:
     return sp.csr_array((values, np.nonzero(mask)[1], indptr), shape=mask.shape)
 
 
-def _seeds(random_state: Any) -> Iterator[np.random.Generator]:
-    """One generator for the parameters, then one for each batch of rows."""
+def _seeds(random_state: RandomState) -> Iterator[np.random.Generator]:
+    """Yield a generator for the parameters, then one for each batch of rows."""
+    root = np.random.SeedSequence(_entropy(random_state))
+    return (np.random.default_rng(root.spawn(1)[0]) for _ in count())
+
+
+def _entropy(random_state: RandomState) -> int | list[int] | None:
     if isinstance(random_state, np.random.RandomState):
-        random_state = random_state.randint(2**31, size=4)
-    elif isinstance(random_state, np.random.Generator):
-        random_state = random_state.integers(2**31, size=4)
-    elif random_state is not None and (
-        isinstance(random_state, bool)
-        or not isinstance(random_state, Integral)
-        or random_state < 0
-    ):
+        return [int(number) for number in random_state.randint(2**31, size=4)]
+    if isinstance(random_state, np.random.Generator):
+        return [int(number) for number in random_state.integers(2**31, size=4)]
+    if random_state is None:
+        return None
+    given: object = random_state
+    if isinstance(given, bool) or not isinstance(given, Integral) or given < 0:
         raise ValueError(
             "random_state must be None, an integer of at least 0, a RandomState or a "
             f"Generator, got {random_state!r}; pass for example random_state=0."
         )
-    root = np.random.SeedSequence(random_state)
-    return (np.random.default_rng(root.spawn(1)[0]) for _ in count())
+    return int(given)
 
 
-def _check_count(name: str, value: Any, least: int = 1) -> None:
+def _check_count(name: str, value: object, least: int = 1) -> None:
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise ValueError(
             f"{name} must be an integer of at least {least}, got {value!r}."
         )
 
 
-def _check_share(density: Any) -> None:
+def _check_share(density: object) -> None:
     if not isinstance(density, Real) or not 0 < float(density) < 1:
         raise ValueError(
             f"density must lie between 0 and 1, got {density!r}; it is the share of "
-            "rows that have a base label."
+            "samples with a base label."
         )
 
 
-def _check_noise(noise: Any) -> None:
-    is_number = isinstance(noise, Real) and not isinstance(noise, bool)
-    if not is_number or not 0 <= float(noise) < inf:
+def _check_noise(noise: object) -> None:
+    is_bool = isinstance(noise, bool)
+    if is_bool or not isinstance(noise, Real) or not 0 <= float(noise) < inf:
         raise ValueError(
-            f"noise must be a finite number of at least 0, got {noise!r}; it is the "
-            "standard deviation of what is added to scores whose own is 1."
+            f"noise must be a finite number of at least 0, got {noise!r}; it is a "
+            "standard deviation, and that of the scores is 1."
         )

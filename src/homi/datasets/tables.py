@@ -1,13 +1,14 @@
-"""CSV, TSV and Parquet, through pyarrow."""
+"""Parsers of CSV, TSV and Parquet files, with pyarrow."""
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from homi.budget import Budget, Refused
+from homi.datasets.dataset import Content, Table
 from homi.datasets.files import (
     at_line,
     lines,
@@ -25,28 +27,36 @@ from homi.datasets.files import (
     short,
     split_name,
 )
-from homi.datasets.select import Content, Table, check_unique
+from homi.datasets.labels import check_unique
 
-#: Texts that stand for a missing value.
-MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
+#: Strings that mean a missing value.
+_MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
 
-#: Different texts of a nominal column; one with more, or with a text of its own in
-#: each of more than FEW_ROWS rows, is free text.
+#: Most distinct strings of a nominal column. A column with more, or with a different
+#: string in each of more than FEW_ROWS rows, is free text.
 MAX_NOMINAL, FEW_ROWS = 256, 20
 
-#: Bytes that pyarrow takes for a column and a cell, with its float64, and that each
-#: byte of text and of the footer of a Parquet file turns into.
+#: Bytes that pyarrow needs per column, per cell with its float64, per byte of text,
+#: and per byte of the footer of a Parquet file.
 _COLUMN, _CELL, _TEXT, _FOOTER = 8000, 40, 4, 60
 
-#: Bytes of a CSV file that pyarrow is given at a time: at least, and at most.
+#: Smallest and largest block of a CSV file, in bytes, that pyarrow parses at a time.
 _BLOCKS = (2**22, 2**26)
 
 _DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([T ].*)?", re.ASCII)
 
-Column = tuple[NDArray[np.float64], list[str] | None]
+Column: TypeAlias = tuple[NDArray[np.float64], list[str] | None]
 
-#: What pyarrow raises on a damaged file: its own errors, and some of Python's.
-PARQUET_ERRORS = (
+# pyarrow has no type hints; mypy reads these as Any.
+ArrowColumn: TypeAlias = "pa.Array | pa.ChunkedArray"
+ArrowTable: TypeAlias = "pa.Table"
+ArrowSchema: TypeAlias = "pa.Schema"
+ArrowType: TypeAlias = "pa.DataType"
+ParquetFile: TypeAlias = "pq.ParquetFile"
+ParquetMetadata: TypeAlias = "pq.FileMetaData | pq.RowGroupMetaData"
+
+#: Errors that pyarrow raises on a damaged file: its own, and some of Python's.
+_PARQUET_ERRORS = (
     pa.ArrowException,
     AttributeError,
     LookupError,
@@ -59,50 +69,67 @@ PARQUET_ERRORS = (
 
 
 def parse_text(path: Path, budget: Budget) -> Content:
-    """A CSV or TSV file whose first line names the columns."""
+    """Parse a CSV or TSV file whose first line names the columns."""
     return content(*text_columns(path, budget), budget)
 
 
-def text_columns(path: Path, budget: Budget) -> tuple[list[str], list[Any]]:
-    """Names and columns of a CSV or TSV file, as they stand there.
+def text_columns(path: Path, budget: Budget) -> tuple[list[str], list[ArrowColumn]]:
+    """Return the names and the columns, as strings, of a CSV or TSV file.
 
-    Every column is read as text and its type decided by the whole of it: pyarrow
-    would decide by the first block of the file, and fail on what comes later.
+    pyarrow would guess the type of a column from the first block of the file, and fail
+    on later blocks.
     """
-    delimiter = "\t" if split_name(path)[1] == ".tsv" else ","
-    count = n_columns(path, delimiter, budget)
-    size = {f"f{j}": pa.string() for j in range(count)}
+    delimiter = delimiter_of(path)
+    block_size = int(np.clip(budget.line, *_BLOCKS))
+    options = csv_options(path, block_size, budget, newlines_in_values=True)
     try:
-        table = _csv(path, delimiter, size, budget)
+        with _Charged(open_binary(path, budget), delimiter, budget) as file:
+            table = pyarrow.csv.read_csv(file, *options)
     except pa.ArrowInvalid as error:
-        row = re.search(r"Row #(\d+): (.*)", str(error), re.DOTALL)
+        row, reason = csv_error(error)
         if row is None:
             raise
-        line = _line_of(int(row[1]), path, delimiter)
-        raise at_line(line, row[2].rstrip()) from error
+        raise at_line(_line_of(row, path, delimiter), reason) from error
     if any(kind != pa.string() for kind in table.schema.types):
-        raise Refused("line 1: the quotes in the header cannot be understood.")
+        raise Refused("line 1: the quotes in the header cannot be parsed.")
     names = [column[0].as_py() for column in table.columns]
     return names, [column.slice(1) for column in table.columns]
 
 
-def _csv(path: Path, delimiter: str, size: dict[str, Any], budget: Budget) -> Any:
-    with _Charged(open_binary(path, budget), delimiter, budget) as file:
-        return pyarrow.csv.read_csv(
-            file,
-            # One thread, because only then does an error name its row.
-            pyarrow.csv.ReadOptions(
-                autogenerate_column_names=True,
-                use_threads=False,
-                block_size=int(np.clip(budget.line, *_BLOCKS)),
-            ),
-            pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-            pyarrow.csv.ConvertOptions(column_types=size, strings_can_be_null=False),
-        )
+def delimiter_of(path: Path) -> str:
+    """Return a tab for ``.tsv`` files, else a comma."""
+    return "\t" if split_name(path)[1] == ".tsv" else ","
+
+
+def csv_options(
+    path: Path, block_size: int, budget: Budget, *, newlines_in_values: bool = False
+) -> tuple[Any, Any, Any]:
+    """Return pyarrow's options to read all columns as strings, the header as a row."""
+    delimiter = delimiter_of(path)
+    count = _n_columns(path, delimiter, budget)
+    kinds = {f"f{j}": pa.string() for j in range(count)}
+    return (
+        # With more than one thread an error does not name its row.
+        pyarrow.csv.ReadOptions(
+            autogenerate_column_names=True, use_threads=False, block_size=block_size
+        ),
+        pyarrow.csv.ParseOptions(
+            delimiter=delimiter, newlines_in_values=newlines_in_values
+        ),
+        pyarrow.csv.ConvertOptions(column_types=kinds, strings_can_be_null=False),
+    )
+
+
+def csv_error(error: Exception) -> tuple[int | None, str]:
+    """Return the row, header included, and the reason of an error of pyarrow."""
+    found = re.search(r"Row #(\d+): (.*)", str(error), re.DOTALL)
+    if found is None:
+        return None, str(error).rstrip()
+    return int(found[1]), found[2].rstrip()
 
 
 class _Charged(io.BufferedReader):
-    """Text that is charged as it is read: its bytes, and a cell for each delimiter."""
+    """Text that is charged as it is read: its bytes, and a cell per delimiter."""
 
     def __init__(self, file: IO[bytes], delimiter: str, budget: Budget) -> None:
         super().__init__(file)  # type: ignore[arg-type]
@@ -116,7 +143,7 @@ class _Charged(io.BufferedReader):
 
 
 def _line_of(row: int, path: Path, delimiter: str) -> int:
-    """The line that a row starts in; rows with quoted line breaks take several."""
+    """Return the line that a row starts in; quoted line breaks make rows longer."""
     with (
         open_binary(path) as file,
         io.TextIOWrapper(file, "utf-8-sig", errors="replace", newline="") as text,
@@ -125,7 +152,7 @@ def _line_of(row: int, path: Path, delimiter: str) -> int:
         while seen < row:
             start = rows.line_num + 1
             try:
-                # pyarrow passes over empty lines, and does not count them.
+                # pyarrow skips empty lines and does not count them.
                 seen += bool(next(rows))
             except (StopIteration, csv.Error):
                 break
@@ -133,36 +160,46 @@ def _line_of(row: int, path: Path, delimiter: str) -> int:
 
 
 def parse_parquet(path: Path, budget: Budget) -> Content:
-    """A Parquet file; an index that pandas stored with it is left out."""
+    """Parse a Parquet file; leave out an index that pandas stored in it."""
     return content(*parquet_columns(path, budget), budget)
 
 
-def parquet_columns(path: Path, budget: Budget) -> tuple[list[str], list[Any]]:
-    """Names and columns of a Parquet file, as they stand there.
+def parquet_columns(path: Path, budget: Budget) -> tuple[list[str], list[ArrowColumn]]:
+    """Return the names and the columns of a Parquet file.
 
-    Of a column of lists or other nested values there is the type, and no row.
+    A column of lists or other nested values has its type and no rows.
     """
     with open_binary(path, budget) as file:
         source = io.BytesIO(file.read()) if split_name(path)[2] else file
-        try:
+        with parquet_errors():
             opened, schema = open_parquet(source, budget)
             flat = [f.name for f in schema if not pa.types.is_nested(f.type)]
             _charge_rows(opened.metadata, len(flat), budget)
             table = plain(opened.read(flat).unify_dictionaries(), schema, budget)
-        except Refused:
-            raise
-        except PARQUET_ERRORS as error:
-            raise Refused(f"cannot be read as Parquet: {error}") from error
     kept = [f for f in schema if f.name not in stored_index(schema)]
     return [f.name for f in kept], [
         table[f.name] if f.name in flat else pa.chunked_array([], f.type) for f in kept
     ]
 
 
-def open_parquet(source: Any, budget: Budget) -> tuple[Any, Any]:
-    """A Parquet file and its schema, charged before it is parsed.
+@contextlib.contextmanager
+def parquet_errors() -> Iterator[None]:
+    """Raise the errors of pyarrow on a damaged file as Refused."""
+    try:
+        yield
+    except Refused:
+        raise
+    except _PARQUET_ERRORS as error:
+        raise Refused(f"cannot be read as Parquet: {error}") from error
 
-    Texts are read as dictionaries, which repeat none, until `plain` has charged them.
+
+def open_parquet(
+    source: IO[bytes] | pa.NativeFile, budget: Budget
+) -> tuple[ParquetFile, ArrowSchema]:
+    """Open a Parquet file; charge its footer before it is parsed.
+
+    Strings are read as dictionaries, which store each distinct string once. `plain`
+    charges and decodes them.
     """
     source.seek(0, io.SEEK_END)
     n_bytes = source.tell()
@@ -173,18 +210,18 @@ def open_parquet(source: Any, budget: Budget) -> tuple[Any, Any]:
     budget.take_columns(len(schema), _COLUMN)
     if len(set(schema.names)) < len(schema):
         check_unique(schema.names, "column")
-    texts = [f.name for f in schema if _holds_texts(f.type)]
-    file = pq.ParquetFile(source, read_dictionary=texts)
+    strings = [f.name for f in schema if _has_any_length(f.type)]
+    file = pq.ParquetFile(source, read_dictionary=strings)
     sizes = [group.total_byte_size for group in _groups(file.metadata)]
     budget.check(_TEXT * max(sizes, default=0), "its pages")
     return file, schema
 
 
-def _groups(metadata: Any) -> list[Any]:
+def _groups(metadata: ParquetMetadata) -> list[ParquetMetadata]:
     return [metadata.row_group(i) for i in range(metadata.num_row_groups)]
 
 
-def _charge_rows(metadata: Any, n_columns: int, budget: Budget) -> None:
+def _charge_rows(metadata: ParquetMetadata, n_columns: int, budget: Budget) -> None:
     groups = _groups(metadata)
     rows = max(metadata.num_rows, sum(group.num_rows for group in groups))
     if not rows:
@@ -193,60 +230,60 @@ def _charge_rows(metadata: Any, n_columns: int, budget: Budget) -> None:
     budget.take(_TEXT * sum(group.total_byte_size for group in groups), "its pages")
 
 
-def plain(table: Any, schema: Any, budget: Budget) -> Any:
-    """The table with texts that are no longer in dictionaries, where the file has none.
+def plain(table: ArrowTable, schema: ArrowSchema, budget: Budget) -> ArrowTable:
+    """Decode string columns that the file does not store as a dictionary type.
 
-    Their bytes are charged first: a few bytes can stand for any number of them.
+    Charge them first: a few bytes of a dictionary can decode to any number of bytes.
     """
     for j, name in enumerate(table.column_names):
-        if _holds_texts(schema.field(name).type):
+        if _has_any_length(schema.field(name).type):
             table = table.set_column(j, name, decoded(table[name], name, budget))
     return table
 
 
-def decoded(column: Any, name: str, budget: Budget) -> Any:
-    """A column of texts that is no longer in dictionaries, charged before."""
+def decoded(column: ArrowColumn, name: str, budget: Budget) -> ArrowColumn:
+    """Charge and decode a dictionary column of strings."""
     chunks = [_decoded(chunk, name, budget) for chunk in column.iterchunks()]
     return pa.chunked_array(chunks, chunks[0].type)
 
 
-def _decoded(chunk: Any, name: str, budget: Budget) -> Any:
+def _decoded(chunk: ArrowColumn, name: str, budget: Budget) -> ArrowColumn:
     used = pc.binary_length(chunk.dictionary).take(chunk.indices)
     n_bytes = pc.sum(pc.cast(used, pa.int64())).as_py() or 0
-    budget.take(_TEXT * n_bytes, f"texts of column {short(name)}")
+    budget.take(_TEXT * n_bytes, f"the strings of column {short(name)}")
     is_text = pa.types.is_string(chunk.dictionary.type)
-    # Offsets in 64 bits: more than 2 GiB of texts may be in a chunk.
+    # 64-bit offsets: a chunk may have more than 2 GiB of strings.
     words = chunk.dictionary.cast(pa.large_string() if is_text else pa.large_binary())
     return pa.DictionaryArray.from_arrays(chunk.indices, words).dictionary_decode()
 
 
-def stored_index(schema: Any) -> set[str]:
-    """Columns that pandas stored as the index."""
+def stored_index(schema: ArrowSchema) -> set[str]:
+    """Return the columns that pandas stored as the index."""
     about = schema.pandas_metadata or {}
     return {name for name in about.get("index_columns", []) if isinstance(name, str)}
 
 
-def _holds_texts(kind: Any) -> bool:
-    """Whether a cell may be of any length."""
+def _has_any_length(kind: ArrowType) -> bool:
+    """Return True for types of strings and bytes."""
     views = (pa.types.is_string_view, pa.types.is_binary_view)
-    return _is_text(kind) or any(
+    return is_string(kind) or any(
         check(kind) for check in (pa.types.is_binary, pa.types.is_large_binary, *views)
     )
 
 
-def _is_text(kind: Any) -> bool:
+def is_string(kind: ArrowType) -> bool:
+    """Return True for the types of strings."""
     return pa.types.is_string(kind) or pa.types.is_large_string(kind)
 
 
-def n_columns(path: Path, delimiter: str, budget: Budget | None = None) -> int:
-    """How many columns the header of a CSV file has, which are charged."""
-    budget = budget or Budget.of(path)
+def _n_columns(path: Path, delimiter: str, budget: Budget) -> int:
+    """Count and charge the columns in the header of a CSV file."""
     header: list[str] = []
     try:
         rows = csv.reader(_charged_lines(path, budget), delimiter=delimiter)
         header = next((row for row in rows if row), [])
     except csv.Error as error:
-        raise Refused(f"line 1: the header cannot be read: {error}.") from error
+        raise Refused(f"line 1: the header cannot be parsed: {error}.") from error
     if not header:
         raise Refused("is empty; its first line must name the columns.")
     budget.take_columns(len(header), _COLUMN)
@@ -254,16 +291,16 @@ def n_columns(path: Path, delimiter: str, budget: Budget | None = None) -> int:
 
 
 def _charged_lines(path: Path, budget: Budget) -> Iterator[str]:
-    """Lines of a header, which is split whole: quotes may go over many of them."""
+    """Yield and charge the lines of a header; quotes may span many of them."""
     for _, line in lines(path, budget):
         budget.take(16 * len(line), "its columns")
         yield line
 
 
 def content(
-    names: list[str], columns: list[Any], budget: Budget | None = None
+    names: list[str], columns: Sequence[ArrowColumn], budget: Budget | None = None
 ) -> Content:
-    """Columns as numbers, or as positions in lists of texts."""
+    """Convert columns to numbers, or to positions in lists of strings."""
     n_rows = len(columns[0]) if columns else 0
     values, nominal = np.empty((n_rows, len(columns))), {}
     for j, (name, column) in enumerate(zip(names, columns, strict=True)):
@@ -276,16 +313,16 @@ def content(
     return Content(Table(names, values, nominal, budget))
 
 
-def _column(array: Any) -> Column:
-    """Numbers, or positions in a list of texts; NaN where the value is missing."""
+def _column(array: ArrowColumn) -> Column:
+    """Return numbers, or positions and the list of strings; NaN if missing."""
     kind = array.type
     if pa.types.is_dictionary(kind):
-        if _is_text(kind.value_type):
+        if is_string(kind.value_type):
             return _numbers(array.indices), array.dictionary.to_pylist()
-        if not _holds_texts(kind.value_type):
+        if not _has_any_length(kind.value_type):
             return _column(array.dictionary_decode())
-    if _is_text(kind):
-        return _text(array)
+    if is_string(kind):
+        return _string_column(array)
     if pa.types.is_boolean(kind):
         array = array.cast(pa.uint8())
     elif not (
@@ -294,18 +331,23 @@ def _column(array: Any) -> Column:
         or pa.types.is_decimal(kind)
         or pa.types.is_null(kind)
     ):
-        raise ValueError(f"is of type {kind}; only numbers and nominal texts are read.")
+        raise ValueError(f"has type {kind}; only numbers and strings are supported.")
     return _numbers(array), None
 
 
-def _numbers(array: Any) -> NDArray[np.float64]:
+def _numbers(array: ArrowColumn) -> NDArray[np.float64]:
     return array.cast(pa.float64()).to_numpy(zero_copy_only=False)
 
 
-def _text(array: Any) -> Column:
-    trimmed = pc.utf8_trim_whitespace(array)
-    absent = pc.is_in(trimmed, value_set=pa.array(MISSING, type=trimmed.type))
-    known = pc.if_else(absent, pa.scalar(None, trimmed.type), trimmed)
+def without_missing(strings: ArrowColumn) -> ArrowColumn:
+    """Trim strings; make those that mean a missing value null."""
+    trimmed = pc.utf8_trim_whitespace(strings)
+    absent = pc.is_in(trimmed, value_set=pa.array(_MISSING, type=trimmed.type))
+    return pc.if_else(absent, pa.scalar(None, trimmed.type), trimmed)
+
+
+def _string_column(array: ArrowColumn) -> Column:
+    known = without_missing(array)
     try:
         return _numbers(known), None
     except pa.ArrowInvalid:
@@ -327,16 +369,16 @@ def _check_nominal(words: list[str], numbers: list[float | None], n_rows: int) -
         mixed = next(w for w, v in zip(words, numbers, strict=True) if v is not None)
         raise ValueError(
             f"mixes numbers, such as {short(mixed)}, with text, such as {short(text)}; "
-            "make it one or the other."
+            "use one of them."
         )
     if all(_DATE.fullmatch(word) for word in words):
         raise ValueError(
-            f"holds dates, such as {short(text)}; remove it, or turn it into numbers."
+            f"holds dates, such as {short(text)}; remove it, or convert it to numbers."
         )
     if len(words) > MAX_NOMINAL or FEW_ROWS < n_rows == len(words):
         raise ValueError(
-            f"is free text, with {len(words)} different values such as {short(text)}; "
-            "remove it, or turn it into numbers."
+            f"is free text, with {len(words)} distinct values such as {short(text)}; "
+            "remove it, or convert it to numbers."
         )
 
 
@@ -347,8 +389,10 @@ def _number_or_none(text: str) -> float | None:
         return None
 
 
-def _looked_up(table: list[Any], positions: NDArray[np.float64]) -> NDArray[np.float64]:
-    """``table[positions]``, with NaN kept."""
+def _looked_up(
+    table: Sequence[float | None], positions: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return ``table[positions]``; NaN positions give NaN."""
     known = ~np.isnan(positions)
     found = np.full(len(positions), np.nan)
     found[known] = np.array(table, dtype=np.float64)[positions[known].astype(np.intp)]

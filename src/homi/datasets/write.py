@@ -1,4 +1,4 @@
-"""A data set -> a file that `homi.datasets.read` reads back."""
+"""Write a data set to a file that `homi.datasets.read` reads back."""
 
 from __future__ import annotations
 
@@ -9,14 +9,19 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
+from homi.arrays import canonical, dense
 from homi.datasets.dataset import Dataset
 from homi.datasets.files import split_name, writing
 from homi.datasets.libsvm import NAMES
+from homi.typing import Matrix
+
+Writer: TypeAlias = Callable[[Dataset, IO[bytes]], None]
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _ESCAPES = str.maketrans(
@@ -25,22 +30,24 @@ _ESCAPES = str.maketrans(
 
 
 def write(dataset: Dataset, path: str | os.PathLike[str]) -> None:
-    """Write a data set; the file has its name only once it is whole.
+    """Write a data set to a file, atomically.
 
     Parameters
     ----------
     dataset : Dataset
-        X, dense or sparse, Y of 0 and 1, and the names. A NaN is a missing value.
+        X and Y, dense or sparse, and the names. Y must hold only 0 and 1; NaN in X
+        is a missing value. The data set is not changed.
     path : path
-        Its suffix says what is written: ``.arff``, ``.csv``, ``.tsv``, ``.parquet``,
-        ``.libsvm`` (or ``.svm``, ``.svmlight``, ``.txt``) or ``.npz``, and ``.gz``,
-        ``.xz`` or ``.bz2`` after it that it is packed. What is there is replaced.
+        The suffix gives the format: ``.arff``, ``.csv``, ``.tsv``, ``.parquet``,
+        ``.libsvm`` (or ``.svm``, ``.svmlight``, ``.txt``) or ``.npz``. With ``.gz``,
+        ``.xz`` or ``.bz2`` after it the file is compressed. An existing file is
+        replaced.
 
     Notes
     -----
-    Labels come after the features. ARFF says so by MEKA's ``-C`` and is sparse if X
-    is; CSV, TSV and Parquet are read back by ``labels="last 14"``, or how many there
-    are. LIBSVM has no names: they are kept in a comment on its first line, which
+    Labels come after the features. ARFF states this with MEKA's ``-C``, and is sparse
+    if X is. CSV, TSV and Parquet are read back with ``labels="last 14"`` for 14 labels.
+    LIBSVM has no names: they are kept in a comment on its first line, which
     scikit-learn skips.
 
     Examples
@@ -67,13 +74,16 @@ def write(dataset: Dataset, path: str | os.PathLike[str]) -> None:
 
 def _checked(dataset: Dataset) -> Dataset:
     X, Y, features, labels = dataset
-    X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
-    Y = np.asarray(Y)
+    # Canonical form: the parsers refuse a column that occurs twice in a row.
+    X = canonical(X).tocsr() if sparse.issparse(X) else np.asarray(X)
+    Y = np.asarray(dense(Y))
     shapes = (X.shape, Y.shape, len(features), len(labels))
     if X.ndim != 2 or Y.ndim != 2 or shapes[2:] != (X.shape[1], Y.shape[1]):
-        raise ValueError(f"X, Y and the names do not fit: {shapes}.")
+        raise ValueError(f"shapes of X and Y and numbers of names differ: {shapes}.")
     if len(Y) != X.shape[0]:
-        raise ValueError(f"X has {X.shape[0]} rows and Y {len(Y)}.")
+        raise ValueError(
+            f"X has {X.shape[0]} rows and Y has {len(Y)}; they must be equal."
+        )
     if not np.isin(Y, (0, 1)).all():
         raise ValueError("Y must hold only 0 and 1; for -1/+1 labels pass Y > 0.")
     return Dataset(X.astype(np.float64), Y.astype(np.int8), features, labels)
@@ -99,28 +109,24 @@ def _quoted(name: str) -> str:
     return name if _PLAIN.fullmatch(name) else f"'{name.translate(_ESCAPES)}'"
 
 
-def _texts(values: Any, gap: str = "?") -> list[str]:
-    """Numbers in the fewest digits that give them back exactly."""
+def _texts(values: NDArray[np.float64], gap: str = "?") -> list[str]:
+    """Format numbers with the fewest digits that restore them exactly."""
     return [gap if value != value else repr(value) for value in values.tolist()]
 
 
-def _rows(X: Any) -> Iterator[tuple[Any, Any]]:
+def _rows(X: Matrix) -> Iterator[tuple[NDArray[np.integer], NDArray[np.float64]]]:
     for start, stop in zip(X.indptr[:-1], X.indptr[1:], strict=True):
         yield X.indices[start:stop], X.data[start:stop]
 
 
-def _dense(dataset: Dataset) -> Any:
-    return dataset.X.toarray() if sparse.issparse(dataset.X) else dataset.X
-
-
-def _text(delimiter: str) -> Callable[[Dataset, IO[bytes]], None]:
+def _text(delimiter: str) -> Writer:
     def to_file(dataset: Dataset, file: IO[bytes]) -> None:
         text = io.TextIOWrapper(file, "utf-8", newline="")
-        # All names in quotes: a first one that begins with a BOM would lose it.
+        # Quote all names: the first one would lose a byte order mark at its start.
         csv.writer(
             text, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL
         ).writerow([*dataset.feature_names, *dataset.label_names])
-        for x, y in zip(_dense(dataset), dataset.Y, strict=True):
+        for x, y in zip(dense(dataset.X), dataset.Y, strict=True):
             text.write(delimiter.join([*_texts(x, gap=""), *map(str, y)]) + "\n")
         text.detach()
 
@@ -131,7 +137,7 @@ def _parquet(dataset: Dataset, file: IO[bytes]) -> None:
     import pyarrow as pa  # slow to import
     import pyarrow.parquet as pq
 
-    columns = [pa.array(column) for column in [*_dense(dataset).T, *dataset.Y.T]]
+    columns = [pa.array(column) for column in [*dense(dataset.X).T, *dataset.Y.T]]
     names = [*dataset.feature_names, *dataset.label_names]
     pq.write_table(pa.Table.from_arrays(columns, names=names), file)
 
@@ -144,7 +150,7 @@ def _libsvm(dataset: Dataset, file: IO[bytes]) -> None:
         labels = ",".join(map(str, np.flatnonzero(y)))
         pairs = zip(columns + 1, _texts(values, gap="nan"), strict=True)
         cells = [f"{j}:{value}" for j, value in pairs]
-        # A row without anything is a blank line, which nobody reads as a row.
+        # An empty row would be a blank line, which readers skip.
         file.write(f"{labels} {' '.join(cells) or '1:0'}\n".encode())
 
 
@@ -157,12 +163,12 @@ def _npz(dataset: Dataset, file: IO[bytes]) -> None:
         arrays = {"data": X.data, "indices": X.indices, "indptr": X.indptr}
         arrays |= {"shape": np.array(X.shape), "format": np.array(b"csr")}
     names = {"feature_names": np.array(features), "label_names": np.array(labels)}
-    buffer = io.BytesIO()  # an archive is not written from front to back
+    buffer = io.BytesIO()  # an archive is not written in order
     np.savez_compressed(buffer, allow_pickle=False, Y=Y, **arrays, **names)
     file.write(buffer.getbuffer())
 
 
-_WRITERS: dict[str, Callable[[Dataset, IO[bytes]], None]] = {
+_WRITERS: dict[str, Writer] = {
     ".arff": _arff,
     ".csv": _text(","),
     ".tsv": _text("\t"),

@@ -1,13 +1,14 @@
-"""How far a stream was read, in one file that is whole at any moment."""
+"""Checkpoint of a stream: its state in one file, written atomically."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from homi.atomic_write import whole_file
@@ -15,22 +16,33 @@ from homi.graph import AnchorPlan, TiedMoments
 from homi.graph.anchors import Ties
 from homi.graph.reservoir import Reservoir
 from homi.moments import Moments
-from homi.streams.seen import Seen, Stamp
+from homi.streams.fingerprint import Fingerprint, Stamp
+from homi.typing import Matrix
 
-#: What a checkpoint must be made by: written into each, and compared.
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Arrays: TypeAlias = dict[str, NDArray[Any]]
+
+#: Parameters and shapes that must be equal to resume a fit.
+Settings: TypeAlias = dict[str, object]
+
+_Noun = TypeVar("_Noun")
+
+#: Version of the format.
 _FORMAT = 2
 
 _STAGES = ("sample", "sums", "done")
-_PIECES = ("data", "indices", "indptr")
+_PARTS = ("data", "indices", "indptr")
 
 
 @dataclass
 class State:
-    """Where a fit stands: ``batches`` of its ``stage`` are done.
+    """State of a fit: ``batches`` of its ``stage`` are done.
 
-    Stages are "sample", "sums" and "done". The sample is kept until there is a plan.
-    ``read`` has the fingerprint of every batch that was ever read, ``files`` those of
-    the files that they were read from.
+    Stages are "sample", "sums" and "done". The sample is kept until the plan is made.
+    ``read`` has the fingerprints of all batches that were read, ``files`` the stamps
+    of the files that they come from.
     """
 
     stage: str
@@ -38,30 +50,30 @@ class State:
     reservoir: Reservoir
     plan: AnchorPlan | None = None
     total: TiedMoments | None = None
-    read: list[Seen] = field(default_factory=list)
+    read: list[Fingerprint] = field(default_factory=list)
     files: list[Stamp] = field(default_factory=list)
 
 
-def save(path: Path, state: State, fingerprint: dict[str, Any]) -> None:
-    """Write under another name, then rename: a kill leaves the old file or the new."""
+def save(path: Path, state: State, settings: Settings) -> None:
+    """Write a checkpoint; a kill leaves the old file or the new one."""
     arrays = _arrays(state)
-    arrays["fingerprint"] = np.array(json.dumps({"format": _FORMAT, **fingerprint}))
+    arrays["fingerprint"] = np.array(json.dumps({"format": _FORMAT, **settings}))
     with whole_file(path) as unfinished, open(unfinished, "wb") as file:
         np.savez(file, allow_pickle=False, **arrays)
 
 
-def load(path: Path, fingerprint: dict[str, Any]) -> State:
-    """Read what :func:`save` wrote; anything else, or of another fit, is refused."""
+def load(path: Path, settings: Settings) -> State:
+    """Read a checkpoint; raise ValueError if it is damaged or of another fit."""
     with open(path, "rb") as file:
         try:
             given, state = _read(file)
         except Exception as error:  # numpy, zipfile and json raise many kinds
             reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
             raise ValueError(
-                f"{path} is no checkpoint of fit_stream, or is damaged ({reason}); "
-                "pass another path, or remove it to begin anew."
+                f"{path} is not a checkpoint of fit_stream, or is damaged ({reason}); "
+                "pass another path, or remove it to start again."
             ) from error
-    wanted = {"format": _FORMAT, **fingerprint}
+    wanted = {"format": _FORMAT, **settings}
     differ = [key for key in wanted if given.get(key) != wanted[key]]
     if differ or state is None:
         changes = ", ".join(
@@ -69,13 +81,13 @@ def load(path: Path, fingerprint: dict[str, Any]) -> State:
         )
         raise ValueError(
             f"{path} is the checkpoint of another fit: {changes}. Pass another path, "
-            "or remove it to begin anew."
+            "or remove it to start again."
         )
     return state
 
 
-def _read(file: IO[bytes]) -> tuple[dict[str, Any], State | None]:
-    """The fingerprint, and the state if it is of a format that is known."""
+def _read(file: IO[bytes]) -> tuple[Settings, State | None]:
+    """Return the settings, and the state if its format is known."""
     with np.load(file, allow_pickle=False) as found:
         arrays = {key: found[key] for key in found.files}
     given = json.loads(str(arrays["fingerprint"]))
@@ -84,14 +96,14 @@ def _read(file: IO[bytes]) -> tuple[dict[str, Any], State | None]:
     return given, _state(arrays)
 
 
-def _arrays(state: State) -> dict[str, Any]:
+def _arrays(state: State) -> Arrays:
     reservoir = state.reservoir
-    arrays: dict[str, Any] = {
+    arrays: Arrays = {
         "stage": np.array(state.stage),
-        "batches": state.batches,
-        "reservoir": [reservoir.n_features, reservoir.seed, reservoir.n_seen],
-        # Two digests of 16 letters, or a number of rows.
-        "read": np.array(state.read, dtype="S16").reshape(-1, len(Seen._fields)),
+        "batches": np.array(state.batches),
+        "reservoir": np.array([reservoir.n_features, reservoir.seed, reservoir.n_seen]),
+        # A number of rows and two digests of 16 letters.
+        "read": np.array(state.read, dtype="S16").reshape(-1, len(Fingerprint._fields)),
         "files": np.array(json.dumps(state.files)),
     }
     if state.stage == "sample":
@@ -105,13 +117,15 @@ def _arrays(state: State) -> dict[str, Any]:
     return arrays
 
 
-def _state(arrays: dict[str, Any]) -> State:
+def _state(arrays: Arrays) -> State:
     n_features, seed, n_seen = arrays["reservoir"].tolist()
     reservoir = Reservoir(n_features, seed)
     reservoir.n_seen, reservoir.rows = n_seen, _rows_from_arrays(arrays)
     moments, ties = _built("moments", Moments, arrays), _built("ties", Ties, arrays)
     stage, batches = str(arrays["stage"]), int(arrays["batches"])
-    read = [Seen(int(n), X, y) for n, X, y in arrays["read"].astype(str).tolist()]
+    read = [
+        Fingerprint(int(n), X, y) for n, X, y in arrays["read"].astype(str).tolist()
+    ]
     if stage not in _STAGES or not 0 <= batches <= len(read):
         raise ValueError(f"it has {batches} of {len(read)} batches of {stage!r}")
     return State(
@@ -125,12 +139,12 @@ def _state(arrays: dict[str, Any]) -> State:
     )
 
 
-def _fields(prefix: str, noun: Any) -> dict[str, Any]:
+def _fields(prefix: str, noun: DataclassInstance) -> Arrays:
     values = {field.name: getattr(noun, field.name) for field in fields(noun)}
     return {f"{prefix}.{k}": v for k, v in values.items() if v is not None}
 
 
-def _built(prefix: str, kind: Any, arrays: dict[str, Any]) -> Any:
+def _built(prefix: str, kind: type[_Noun], arrays: Arrays) -> _Noun | None:
     found = {
         key.removeprefix(f"{prefix}."): value if value.ndim else value.item()
         for key, value in arrays.items()
@@ -139,19 +153,19 @@ def _built(prefix: str, kind: Any, arrays: dict[str, Any]) -> Any:
     return kind(**found) if found else None
 
 
-def _rows_to_arrays(rows: Any) -> dict[str, Any]:
+def _rows_to_arrays(rows: Matrix) -> Arrays:
     if rows is None:
         return {}
     if not sparse.issparse(rows):
         return {"sample": rows}
-    pieces = {f"sample.{key}": getattr(rows, key) for key in _PIECES}
-    return {**pieces, "sample.shape": rows.shape}
+    parts = {f"sample.{key}": getattr(rows, key) for key in _PARTS}
+    return {**parts, "sample.shape": np.array(rows.shape)}
 
 
-def _rows_from_arrays(arrays: dict[str, Any]) -> Any:
+def _rows_from_arrays(arrays: Arrays) -> Matrix:
     if "sample" in arrays:
         return arrays["sample"]
     if "sample.data" not in arrays:
         return None
-    pieces = tuple(arrays[f"sample.{key}"] for key in _PIECES)
-    return sparse.csr_array(pieces, shape=tuple(arrays["sample.shape"]))
+    parts = tuple(arrays[f"sample.{key}"] for key in _PARTS)
+    return sparse.csr_array(parts, shape=tuple(arrays["sample.shape"]))

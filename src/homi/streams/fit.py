@@ -1,4 +1,4 @@
-"""HOMI from batches: a sample decides the graph's anchors, then sums decide all."""
+"""Fit HOMI from batches: a sample gives the anchors, then one pass the moments."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from homi.atomic_write import target_of
@@ -25,13 +26,22 @@ from homi.model.partial_fit import (
     fit_sums,
     seed_of,
 )
-from homi.streams.checkpoint import State, load, save
-from homi.streams.seen import Seen, digest, look, stamps, unchanged
-from homi.streams.sources import Batch, Source, open_source
+from homi.streams.checkpoint import Settings, State, load, save
+from homi.streams.fingerprint import (
+    Fingerprint,
+    digest,
+    fingerprint_batch,
+    stamps,
+    unchanged,
+)
+from homi.streams.sources import Batch, Source, StreamSource, open_source
+
+if TYPE_CHECKING:
+    from homi.datasets.dataset import Labels
 
 
 class Progress(NamedTuple):
-    """How far a fit is: its stage, and what was read of it in this run."""
+    """Progress of a fit: the stage, and what this run has read in it."""
 
     stage: str
     batches: int
@@ -40,10 +50,11 @@ class Progress(NamedTuple):
 
     @property
     def rows_per_second(self) -> float:
-        """Speed of this stage."""
+        """Speed in this stage."""
         return self.rows / max(self.seconds, 1e-9)
 
     def __str__(self) -> str:
+        """Return the progress as one line."""
         return (
             f"{self.stage}: {self.rows:,} rows in {self.batches:,} batches, "
             f"{self.rows_per_second:,.0f} rows per second"
@@ -51,11 +62,11 @@ class Progress(NamedTuple):
 
 
 def fit_stream(
-    source: Any,
+    source: StreamSource,
     model: HOMI | None = None,
     *,
-    labels: Any = None,
-    classes: Any = None,
+    labels: Labels | None = None,
+    classes: ArrayLike | None = None,
     batch_size: int = 8192,
     checkpoint: str | os.PathLike[str] | None = None,
     every: float = 30.0,
@@ -63,48 +74,49 @@ def fit_stream(
 ) -> HOMI:
     """Fit HOMI to more rows than fit into memory.
 
-    The batches are read twice: once for a random sample of rows, which decides the
-    anchors of the graph, and once for sums over all rows, from which the model is
-    solved for. With γ = 0 they are read once. Memory does not depend on the rows.
+    The batches are read twice: once for a random sample of rows, which gives the
+    anchors of the graph, and once for the sufficient statistics of all rows, from which
+    the model is solved. With γ = 0 they are read once. Memory does not depend on the
+    number of rows.
 
     Parameters
     ----------
     source : path, list of path, pair, list of pair, or callable
-        A file or a list of files of the same columns: Parquet, CSV, TSV or LIBSVM. A
-        pair (X, Y) of arrays, sparse matrices, memory maps or paths of ``.npy`` files.
-        A list of batches, each such a pair in memory, or a function that gives an
-        iterator of them, the same at every call.
+        A file or a list of files with the same columns: Parquet, CSV, TSV or LIBSVM.
+        A pair (X, Y) of arrays, sparse matrices, memory maps or paths of ``.npy``
+        files. A list of batches, each a pair (X, Y) in memory, or a function that
+        returns an iterator of the same batches at each call.
     model : HOMI, default=None
-        Parameters; ``graph`` must be "anchors" or "auto", which means the same here.
-        It is not changed.
+        Parameters. ``graph`` must be "anchors" or "auto", which means the same here.
+        The model is not changed.
     labels : str, list of str or path, default=None
-        Which columns of a table are labels, as for `homi.datasets.read`.
+        Label columns of a table, as in `homi.datasets.read`.
     classes : array-like, default=None
-        All classes, if batches come with a 1-D y.
+        All classes, if batches have a 1-D y.
     batch_size : int, default=8192
-        Rows of a batch, where batches are not given.
+        Rows per batch, unless the source gives batches.
     checkpoint : path, default=None
-        A file that keeps how far the fit is; where it exists, the fit goes on from
-        there, to the same model as if it had never stopped. One of other parameters
-        of the graph is refused, and so are data of which a batch that was read has
-        changed. It stays when the fit ends, so that other λ, β and γ > 0 can be solved
-        for; files that nobody touched are not read again for that.
+        File that stores the state of the fit. If it exists, the fit resumes from it,
+        to the same model as without an interruption. A checkpoint of other parameters
+        of the graph is refused, and so are data in which a batch that was read has
+        changed. The file is kept after the fit, to solve for other λ, β and γ > 0;
+        unchanged files are not read again for that.
     every : float, default=30.0
-        Seconds between two writes of the checkpoint; 0 for one after each batch.
+        Seconds between two writes of the checkpoint; 0 for a write after each batch.
     progress : callable, default=None
-        Called with a :class:`homi.streams.Progress` after each batch; ``print`` will
-        do.
+        Called with a :class:`homi.streams.Progress` after each batch, for example
+        ``print``.
 
     Returns
     -------
     HOMI
-        Fitted; ``partial_fit`` goes on with more rows.
+        Fitted model; ``partial_fit`` adds more rows.
 
     Raises
     ------
     ValueError
-        For a batch that cannot be used, with its number and row; what was read before
-        is in the checkpoint. For a checkpoint that is damaged or of other data.
+        If a batch is invalid, with its number and row; the checkpoint has all batches
+        before it. If a checkpoint is damaged or belongs to other data.
 
     Examples
     --------
@@ -129,13 +141,13 @@ def fit_stream(
 
 
 class _Run:
-    """One run of a fit, from where its state is to the end."""
+    """One run of a fit, from its state to the end."""
 
     def __init__(
         self,
-        model: Any,
+        model: HOMI,
         source: Source,
-        classes: Any,
+        classes: ArrayLike | None,
         path: Path | None,
         every: float,
         progress: Callable[[Progress], object] | None,
@@ -147,10 +159,10 @@ class _Run:
         self._files = stamps(source.files)
         first = next(self._batches(0), None)
         if first is None:
-            raise ValueError("the stream has no batches: there is nothing to learn.")
-        # On the first batch: columns and labels.
+            raise ValueError("the stream has no batches; at least one is needed.")
+        # The first batch gives the columns and the labels.
         self._first, _ = check_batch(model, *first, classes, 1, 0, first=True)
-        self._fingerprint = _fingerprint(model)
+        self._settings = _settings(model)
         self._state = self._begun()
         self._saved = time.monotonic()
 
@@ -158,26 +170,26 @@ class _Run:
         if self._path is None or not self._path.exists():
             reservoir = Reservoir(self._first.shape[1], seed_of(self._model))
             return State("sample", 0, reservoir, files=self._files)
-        state = load(self._path, self._fingerprint)
+        state = load(self._path, self._settings)
         if not unchanged(state.files, self._files):
             self._verify(state)
         return state
 
     def _verify(self, state: State) -> None:
-        """Read the batches that are done once more: they must be as they were."""
+        """Check that the batches that are done have not changed."""
         batches = self._compared(state, 0)
         for _ in range(state.batches):
             next(batches)
         if state.stage == "done":
-            # One more than there were is refused, too.
+            # A new batch after the last one is refused as well.
             next(batches, None)
         if state.files != self._files:
             state.files = self._files
             assert self._path is not None
-            save(self._path, state, self._fingerprint)
+            save(self._path, state, self._settings)
 
     def sample(self) -> None:
-        """Stage 1: a sample of all rows, and the plan that it makes."""
+        """Run stage 1: sample rows, and plan the anchors."""
         state, model = self._state, self._model
         if state.stage != "sample":
             return
@@ -203,7 +215,7 @@ class _Run:
         self._save()
 
     def sum_up(self) -> HOMI:
-        """Stage 2: the sums over all rows, and the model that they give."""
+        """Run stage 2: add up the moments of all rows, and solve for the model."""
         state, model, sums = self._state, self._model, None
         assert state.plan is not None
         if state.total is not None:
@@ -224,12 +236,12 @@ class _Run:
         return model
 
     def _stage(self) -> Iterator[Batch]:
-        """The batches that are left of this stage; an error is kept in no state."""
+        """Yield the remaining batches of this stage; save the state on an error."""
         self._begin, self._rows, self._n_batches = time.monotonic(), 0, 0
         state = self._state
         try:
-            for batch, seen in self._compared(state, state.batches):
-                self._seen = seen
+            for batch, found in self._compared(state, state.batches):
+                self._fingerprint = found
                 yield batch
         except BaseException:
             self._save()
@@ -237,26 +249,26 @@ class _Run:
 
     def _compared(
         self, state: State, start: int
-    ) -> Iterator[tuple[Batch, Seen | None]]:
-        """Batches from one on with their fingerprints, if a checkpoint is kept.
+    ) -> Iterator[tuple[Batch, Fingerprint | None]]:
+        """Yield batches with their fingerprints, if a checkpoint is kept.
 
-        One that was read before must be as it was, and the end where it was.
+        Batches that were read before, and their number, must not have changed.
         """
         number, read = start, len(state.read)
-        # Without a graph there is no sample, and the sums are the first pass.
+        # Without a graph there is no sample, so the sums are the first pass.
         first_stage = "sample" if self._model.gamma > 0 else "sums"
         for X, y in self._batches(start):
-            seen = None
+            found = None
             if self._path is not None:
-                seen = look(X, None if state.stage == "sample" else y)
+                found = fingerprint_batch(X, None if state.stage == "sample" else y)
             number += 1
-            if seen is not None and number <= read:
-                change = state.read[number - 1].change(seen)
+            if found is not None and number <= read:
+                change = state.read[number - 1].change(found)
                 if change is not None:
                     raise self._changed(state, f"batch {number} {change}")
-            elif seen is not None and state.stage != first_stage:
+            elif found is not None and state.stage != first_stage:
                 raise self._changed(state, f"batch {number} is new")
-            yield (X, y), seen
+            yield (X, y), found
         if number < read:
             raise self._changed(state, f"it ends after batch {number} of {read}")
 
@@ -269,9 +281,9 @@ class _Run:
             if before.size != now.size
         ]
         return ValueError(
-            f"{self._source.where} is not what the checkpoint {self._path} was made "
-            f"from: {change}{''.join(sizes)}. Restore the data, or remove the "
-            "checkpoint to begin anew; to learn appended rows, finish the fit without "
+            f"{self._source.where} has changed since the checkpoint {self._path} was "
+            f"written: {change}{''.join(sizes)}. Restore the data, or remove the "
+            "checkpoint to start again; to learn appended rows, finish the fit without "
             "them and call partial_fit."
         )
 
@@ -286,15 +298,15 @@ class _Run:
                 return
             if not isinstance(batch, (tuple, list)) or len(batch) != 2:
                 raise TypeError(
-                    f"batch {number} is a {type(batch).__name__}; expected a pair of "
-                    "rows and labels, (X, Y)."
+                    f"batch {number} is a {type(batch).__name__}; expected a pair "
+                    "(X, Y)."
                 )
             yield batch[0], batch[1]
 
     def _done(self, rows: int) -> None:
         done = self._state.batches
-        if self._seen is not None:
-            self._state.read[done : done + 1] = [self._seen]
+        if self._fingerprint is not None:
+            self._state.read[done : done + 1] = [self._fingerprint]
         self._state.batches = done + 1
         self._rows += rows
         self._n_batches += 1
@@ -308,12 +320,12 @@ class _Run:
 
     def _save(self) -> None:
         if self._path is not None:
-            save(self._path, self._state, self._fingerprint)
+            save(self._path, self._state, self._settings)
             self._saved = time.monotonic()
 
 
-def _fingerprint(model: Any) -> dict[str, Any]:
-    """What must be the same for a state to be of use: not λ, β, or how far to solve."""
+def _settings(model: HOMI) -> Settings:
+    """Return what must be equal to resume a fit: not λ, β or the stopping rule."""
     seed = model.random_state
     return {
         "n_neighbors": int(model.n_neighbors),

@@ -1,4 +1,4 @@
-"""Where batches come from: anything that can be read twice, from any batch on."""
+"""Sources of batches: files, arrays, or batches that the user makes."""
 
 from __future__ import annotations
 
@@ -6,35 +6,49 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard, cast
 
 import numpy as np
 from scipy import sparse
 
-Batch = tuple[Any, Any]
+from homi.typing import Matrix
+
+if TYPE_CHECKING:
+    from homi.datasets.dataset import Labels
+    from homi.streams.readers import Reader
+
+#: X and Y.
+Batch: TypeAlias = tuple[Matrix, Matrix]
+PathLike: TypeAlias = "str | os.PathLike[str]"
+
+#: Input of `homi.fit_stream`. A tuple of two is (X, Y), or their two ``.npy`` files.
+StreamSource: TypeAlias = (
+    "PathLike | Sequence[PathLike] | Batch | Iterable[Batch] "
+    "| Callable[[], Iterable[Batch]]"
+)
 
 
 class Source(Protocol):
-    """Batches of rows and labels, always the same ones in the same order."""
+    """Batches of X and Y: the same batches in the same order at each call."""
 
     @property
     def label_names(self) -> Sequence[str] | None:
-        """Names of the labels, if the source has some."""
+        """Names of the labels, if known."""
 
     @property
     def files(self) -> Sequence[Path]:
-        """The files that batches are read from, if they are."""
+        """Files that the batches are read from, if any."""
 
     @property
     def where(self) -> str:
-        """What the last batch came from, in words."""
+        """Origin of the last batch, for error messages."""
 
     def batches(self, start: int = 0) -> Iterator[Batch]:
-        """The batches from number ``start`` on, counted from 0."""
+        """Yield the batches from number ``start`` on, counted from 0."""
 
 
-class Given:
-    """Batches that a user makes: a function of none, or an iterable to go over anew."""
+class UserBatches:
+    """Batches of an iterable, or of a function that returns one."""
 
     label_names, files, where = None, (), "the source"
 
@@ -42,6 +56,7 @@ class Given:
         self._made = made
 
     def batches(self, start: int = 0) -> Iterator[Batch]:
+        """Yield the batches from number ``start`` on."""
         made = self._made() if callable(self._made) else self._made
         return islice(iter(made), start, None)
 
@@ -51,7 +66,9 @@ class Arrays:
 
     label_names = None
 
-    def __init__(self, X: Any, Y: Any, batch_size: int) -> None:
+    def __init__(
+        self, X: Matrix | PathLike, Y: Matrix | PathLike, batch_size: int
+    ) -> None:
         self.files = [Path(A) for A in (X, Y) if isinstance(A, (str, os.PathLike))]
         self.where = " and ".join(map(str, self.files)) or "the pair (X, Y)"
         X, Y = _opened(X), _opened(Y)
@@ -63,50 +80,81 @@ class Arrays:
         self._X, self._Y, self._size = X, Y, batch_size
 
     def batches(self, start: int = 0) -> Iterator[Batch]:
+        """Yield the batches from number ``start`` on."""
         for first in range(start * self._size, self._X.shape[0], self._size):
             rows = slice(first, first + self._size)
             yield _taken(self._X, rows), _taken(self._Y, rows)
 
 
-def open_source(source: Any, labels: Any, batch_size: int) -> Source:
-    """The source that a user means; `homi.fit_stream` says by what."""
+class Files:
+    """Files of one format, one after the other; each starts a new batch."""
+
+    def __init__(
+        self, paths: Sequence[Path], labels: Labels | None, batch_size: int
+    ) -> None:
+        # The readers need packages of the extra `data`.
+        from homi.streams.readers import open_reader
+
+        self.files, self.where = list(paths), str(paths[0])
+        self._reader: Reader = open_reader(paths, labels, batch_size)
+
+    @property
+    def label_names(self) -> Sequence[str]:
+        """Names of the labels."""
+        return self._reader.label_names
+
+    def batches(self, start: int = 0) -> Iterator[Batch]:
+        """Yield the batches from number ``start`` on."""
+        for path in self.files:
+            self.where = str(path)
+            count = self._reader.count(path) if start else None
+            if count is not None and count <= start:
+                start -= count
+                continue
+            known = start if count is not None else 0
+            start -= known
+            try:
+                for piece in self._reader.pieces(path, known):
+                    if start:
+                        start -= 1
+                    else:
+                        yield self._reader.batch(piece)
+            except ValueError as error:
+                raise ValueError(f"{path}: {str(error)[:1000]}") from error
+
+
+def open_source(source: StreamSource, labels: Labels | None, batch_size: int) -> Source:
+    """Open a source as `homi.fit_stream` documents it."""
     if isinstance(source, (str, os.PathLike)):
-        return _files([Path(source)], labels, batch_size)
-    if _are_paths(source) and isinstance(source, list):
-        return _files([Path(path) for path in source], labels, batch_size)
+        return Files([Path(source)], labels, batch_size)
+    if isinstance(source, list) and _are_paths(source):
+        return Files([Path(path) for path in source], labels, batch_size)
     if labels is not None:
         raise ValueError(
-            f"labels={labels!r} chooses columns of a file, and {_named(source)} is no "
-            "file; leave it out."
+            f"labels={labels!r} chooses columns of a file, but the source is "
+            f"{_kind(source)}; leave labels out."
         )
     if isinstance(source, tuple) and len(source) == 2 and _are_rows(source):
-        return Arrays(*source, batch_size)
+        return Arrays(source[0], source[1], batch_size)
     if isinstance(source, Iterator):
         raise TypeError(
-            f"{_named(source)} can be read once, and a stream is read twice: once for "
-            "a sample and once for the sums. Pass the function that makes it."
+            f"{_kind(source)} can be read only once, and a stream is read twice: for a "
+            "sample and for the sufficient statistics. Pass the function that makes it."
         )
     if callable(source) or isinstance(source, Iterable):
-        return Given(source)
+        return UserBatches(cast("Iterable[Batch]", source))
     raise TypeError(
-        f"{_named(source)} is no source of batches; pass a path or a list of paths, a "
-        "pair (X, Y), a list of such pairs, or a function that gives an iterator of "
-        "them."
+        f"{_kind(source)} is not a source of batches; pass a path or a list of paths, "
+        "a pair (X, Y), a list of such pairs, or a function that returns an iterator "
+        "of them."
     )
 
 
-def _files(paths: list[Path], labels: Any, batch_size: int) -> Source:
-    # The readers need packages of the extra `data`.
-    from homi.streams.files import Files
-
-    return Files(paths, labels, batch_size)
-
-
-def _named(source: Any) -> str:
+def _kind(source: object) -> str:
     return f"a {type(source).__name__}"
 
 
-def _are_paths(source: Any) -> bool:
+def _are_paths(source: object) -> TypeGuard[Sequence[PathLike]]:
     return (
         isinstance(source, (list, tuple))
         and len(source) > 0
@@ -118,8 +166,8 @@ def _are_rows(pair: tuple[Any, Any]) -> bool:
     return _are_paths(pair) or all(hasattr(part, "shape") for part in pair)
 
 
-def _opened(A: Any) -> Any:
-    """Arrays as they are; files of them as memory maps; sparse ones by rows."""
+def _opened(A: Matrix | PathLike) -> Matrix:
+    """Open ``.npy`` files as memory maps; convert sparse matrices to CSR."""
     if isinstance(A, (str, os.PathLike)):
         if Path(A).suffix != ".npy":
             raise ValueError(f"{A}: a pair of files must be two .npy files, X and Y.")
@@ -127,8 +175,8 @@ def _opened(A: Any) -> Any:
     return sparse.csr_array(A) if sparse.issparse(A) else A
 
 
-def _taken(A: Any, rows: slice) -> Any:
+def _taken(A: Matrix, rows: slice) -> Matrix:
     if hasattr(A, "iloc"):
         return A.iloc[rows]
-    # In memory, on its own: a view would keep the pages of a map alive.
+    # Copy rows of a memory map: a view would keep its pages in memory.
     return np.array(A[rows]) if isinstance(A, np.memmap) else A[rows]

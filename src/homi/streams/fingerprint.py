@@ -1,4 +1,4 @@
-"""What batches and files were when they were read, so that a change is noticed."""
+"""Fingerprints of batches and files, to notice changes between runs."""
 
 from __future__ import annotations
 
@@ -6,26 +6,28 @@ import hashlib
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-_PIECES = ("data", "indices", "indptr")
+from homi.typing import Matrix
 
-#: Seconds after a change in which another one may leave a file's times as they are.
+_PARTS = ("data", "indices", "indptr")
+
+#: Seconds in which a second change may not alter the times of a file.
 _TICK = 2.0
 
 
-class Seen(NamedTuple):
-    """Fingerprint of a batch; that of labels is "" until they are used."""
+class Fingerprint(NamedTuple):
+    """Fingerprint of a batch; ``y`` is "" until the labels are used."""
 
     rows: int
     X: str
     y: str = ""
 
-    def change(self, now: Seen) -> str | None:
-        """What is another in the batch as it is now, or None."""
+    def change(self, now: Fingerprint) -> str | None:
+        """Describe the difference to the batch as it is now; None if equal."""
         if now.rows != self.rows:
             return f"had {self.rows:,} rows and has {now.rows:,}"
         if now.X != self.X:
@@ -35,38 +37,38 @@ class Seen(NamedTuple):
         return None
 
 
-def look(X: Any, y: Any = None) -> Seen:
-    """Fingerprint of a batch as it was given, before any check."""
+def fingerprint_batch(X: Matrix, y: Matrix = None) -> Fingerprint:
+    """Return the fingerprint of a batch, before any input check."""
     X = _values(X)
     rows = X.shape[0] if X.ndim else 0
-    return Seen(rows, digest(X), "" if y is None else digest(y))
+    return Fingerprint(rows, digest(X), "" if y is None else digest(y))
 
 
-def digest(*parts: Any) -> str:
-    """Return a short text that differs for different arrays."""
+def digest(*parts: Matrix) -> str:
+    """Return a short string that differs for different arrays."""
     found = hashlib.sha256()
     for part in parts:
         values = _values(part)
         if sparse.issparse(values):
-            found.update(digest(*(getattr(values, key) for key in _PIECES)).encode())
+            found.update(digest(*(getattr(values, key) for key in _PARTS)).encode())
             continue
         found.update(f"{values.shape} {values.dtype}".encode())
         found.update(np.ascontiguousarray(values).tobytes())
     return found.hexdigest()[:16]
 
 
-def _values(part: Any) -> Any:
+def _values(part: Matrix) -> Matrix:
     if sparse.issparse(part):
         return sparse.csr_array(part)
     try:
         values = np.asarray(part)
-    except ValueError:  # rows of different lengths, which a check will refuse
+    except ValueError:  # rows of different lengths, refused by a later check
         values = np.asarray(part, dtype=object)
     return values.astype(str) if values.dtype.kind == "O" else values
 
 
 class Stamp(NamedTuple):
-    """What the file system says of a file; the rest is -1 if it may lag behind."""
+    """Size, times and inode of a file; all but the size are -1 just after a change."""
 
     size: int
     modified: int
@@ -75,10 +77,10 @@ class Stamp(NamedTuple):
 
 
 def stamps(paths: Iterable[Path]) -> list[Stamp]:
-    """Stamps of files; equal ones, if settled, are of the same content.
+    """Return the stamps of files; equal ones without -1 mean equal content.
 
-    The time of the last change of a file cannot be set, unlike the one of the last
-    modification, but two changes within a moment may have the same.
+    Unlike the time of modification, the time of change (ctime) cannot be set. Two
+    changes within a moment may have the same time, hence the -1.
     """
     return [_stamp(path) for path in paths]
 
@@ -92,5 +94,5 @@ def _stamp(path: Path) -> Stamp:
 
 
 def unchanged(before: list[Stamp], now: list[Stamp]) -> bool:
-    """Whether there are files, and all of them surely as they were."""
+    """Return True if there are files and all of them are surely unchanged."""
     return before == now != [] and all(stamp.inode != -1 for stamp in now)
