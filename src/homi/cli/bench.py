@@ -285,7 +285,7 @@ def verify(
         raise typer.Exit(1)
 
 
-@bench_app.command()
+@command(bench_app)
 def pack(
     file: File,
     quick: Quick = False,
@@ -316,7 +316,7 @@ def pack(
     console.print(f"{len(current)} results packed into {table} ({size:,.0f} kB).")
 
 
-@bench_app.command()
+@command(bench_app)
 def unpack(file: File, quick: Quick = False, results: Results = None) -> None:
     """Write the journal, one file per result, from the packed table.
 
