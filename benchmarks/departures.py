@@ -22,7 +22,7 @@ from sklearn.model_selection import KFold
 
 from homi import HOMI
 from homi.datasets import load
-from homi.graph import nearest, neighbour_laplacian
+from homi.graph import nearest, neighbor_laplacian
 from homi.metrics import evaluate
 from homi.moments import Moments
 from homi.solver import Problem, solve, total
@@ -157,7 +157,7 @@ def graph_facts(X):
     """Eigenvalues of the two Laplacians, and how many correlations are negative."""
     X, _ = standardised(X, X)
     kept = nearest(X, 10).correlations
-    ours = neighbour_laplacian(X, 10).toarray()
+    ours = neighbor_laplacian(X, 10).toarray()
     return (
         f"Smallest eigenvalue of L: {np.linalg.eigvalsh(printed_L(X))[0]:.3f} as "
         f"printed, {np.linalg.eigvalsh(ours)[0]:.1e} ours. "
@@ -171,7 +171,7 @@ def sweep_counts(X, Y):
     for standardize in (True, False):
         moments = Moments.from_rows(X, Y)
         mean, scale = (moments.x_mean, moments.scale()) if standardize else (None, None)
-        L = neighbour_laplacian(X, 10, mean=mean, scale=scale)
+        L = neighbor_laplacian(X, 10, mean=mean, scale=scale)
         moments = moments.with_graph(X, L)
         problem = Problem(moments.standardized() if standardize else moments)
         paper = solve(problem, sweep="paper", max_iter=100, tol=0)

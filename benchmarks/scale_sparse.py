@@ -120,9 +120,9 @@ def row(m: int, n_labels: int, solver: str, n: int) -> str:
 
 def measure(m: int, n_labels: int, solver: str, n: int) -> dict[str, Any]:
     from homi import HOMI
-    from homi.graph import neighbour_laplacian
-    from homi.matrix_free import saves_products
-    from homi.moments import column_units
+    from homi.graph import neighbor_laplacian
+    from homi.moments import column_scaling
+    from homi.solver import saves_products
 
     X, Y = text(m, n_labels, n)
     model = HOMI(solver=solver, tol=TOL, max_iter=SWEEPS)
@@ -136,8 +136,8 @@ def measure(m: int, n_labels: int, solver: str, n: int) -> dict[str, Any]:
     seconds = time.process_time() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
     start = time.process_time()
-    mean, scale = column_units(X)
-    neighbour_laplacian(X, model.n_neighbors, mean=mean, scale=scale)
+    mean, scale = column_scaling(X)
+    neighbor_laplacian(X, model.n_neighbors, mean=mean, scale=scale)
     in_rows = model.solver_ == "iterative" and saves_products(n, m, X.nnz)
     return {
         "solver": model.solver_ + (", in rows" if in_rows else ""),

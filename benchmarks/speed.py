@@ -37,7 +37,7 @@ import homi
 from homi import HOMI
 from homi.datasets import load
 from homi.datasets.load import at_hand
-from homi.graph import neighbour_laplacian
+from homi.graph import neighbor_laplacian
 from homi.moments import Moments
 from homi.solver import Problem, solve, total
 
@@ -122,7 +122,7 @@ def prepare(given: Data) -> tuple[Any, Any, Any, Problem]:
     Y = given.Y.astype(np.float64)
     moments = Moments.from_rows(given.X, Y)
     mean, scale = moments.x_mean, moments.scale()
-    L = neighbour_laplacian(given.X, NEIGHBOURS, mean=mean, scale=scale)
+    L = neighbor_laplacian(given.X, NEIGHBOURS, mean=mean, scale=scale)
     problem = Problem(moments.with_graph(given.X, L).standardized())
     dense = given.X.toarray() if sparse.issparse(given.X) else given.X
     return (dense - mean) / scale, Y, L, problem

@@ -14,7 +14,7 @@ from explorer_pages import LABELS, MANY, Opened, written
 from homi.benchmark import protocols, studies
 from homi.datasets import Dataset, load
 from homi.datasets.load import at_hand
-from homi.graph import neighbour_laplacian
+from homi.graph import neighbor_laplacian
 from homi.metrics import PAPER_METRICS, evaluate, macro_auc
 from homi.moments import Moments
 from homi.solver import Problem
@@ -49,7 +49,7 @@ def make_problem(X, Y, n_neighbors=5, *, standardize=False, **hyper):
     mean, scale = None, None
     if standardize:
         mean, scale = moments.x_mean, moments.scale()
-    L = neighbour_laplacian(X, n_neighbors, mean=mean, scale=scale)
+    L = neighbor_laplacian(X, n_neighbors, mean=mean, scale=scale)
     moments = moments.with_graph(X, L)
     return Problem(moments.standardized() if standardize else moments, **hyper)
 

@@ -5,7 +5,7 @@ import pytest
 
 from homi import HOMI
 from homi.benchmark.ablations import StepWise, WithoutLabels
-from homi.graph import neighbour_laplacian
+from homi.graph import neighbor_laplacian
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_step_by_step_learns_features_second(rows):
     lam, gamma = 0.7, 0.9
     model = StepWise(lam=lam, gamma=gamma, n_neighbors=3, standardize=False).fit(X, Y)
     W, z, B = model.feature_weights_, model.feature_bias_, model.label_correlation_
-    L = neighbour_laplacian(X, 3, mean=np.zeros(7), scale=np.ones(7))
+    L = neighbor_laplacian(X, 3, mean=np.zeros(7), scale=np.ones(7))
     error = X @ W + z - Y
     by_W = X.T @ error + lam * W + gamma * X.T @ (L @ (X @ W @ B)) @ B.T
     np.testing.assert_allclose(by_W, 0, atol=1e-7)

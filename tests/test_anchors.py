@@ -7,12 +7,12 @@ from scipy import sparse
 import homi.graph.plan
 from homi import HOMI
 from homi.base.targets import check_target
-from homi.graph import AnchorPlan, neighbour_laplacian, plan_anchors, tied_moments
+from homi.graph import AnchorPlan, neighbor_laplacian, plan_anchors, tied_moments
 from homi.graph.anchors import ties
 from homi.graph.reservoir import Reservoir, sample_rows
 from homi.model.route import choose_route
 from homi.model.rows_input import InMemoryRows
-from homi.moments import Moments, column_units
+from homi.moments import Moments, column_scaling
 
 BOTH = {"dense": np.asarray, "sparse": sparse.csr_array}
 
@@ -104,7 +104,7 @@ def test_parts_with_and_without_a_graph_do_not_add():
     plan = plan_anchors(X, 4, 20)
     part = tied_moments(X, Y, plan, graph=False)
     assert part.with_graph(plan).H is None
-    with pytest.raises(ValueError, match="one part has ties"):
+    with pytest.raises(ValueError, match="one part has edges"):
         part + tied_moments(X, Y, plan)
 
 
@@ -144,7 +144,7 @@ def test_moments_read_once_are_the_same():
 def test_units_are_those_of_moments(kind):
     X, Y = rows(3, n=300, density=0.4)
     X[:, 2], X[:, 3] = 1e5, 0.0
-    mean, scale = column_units(BOTH[kind](X))
+    mean, scale = column_scaling(BOTH[kind](X))
     moments = Moments.from_rows(X, Y)
     np.testing.assert_allclose(mean, moments.x_mean, rtol=1e-12)
     np.testing.assert_allclose(scale, moments.scale(), rtol=1e-12)
@@ -157,7 +157,7 @@ def test_units_of_rows_that_begin_far_off(kind):
     X[:100, 0] += 1e6
     X[:, 1] += 1e6
     X[:, 2], X[100:, 3] = 0.1, 0.0
-    mean, scale = column_units(BOTH[kind](X))
+    mean, scale = column_scaling(BOTH[kind](X))
     np.testing.assert_allclose(mean, X.mean(axis=0), rtol=1e-10, atol=1e-15)
     expected = X.std(axis=0)
     expected[2] = 1.0
@@ -168,7 +168,7 @@ def test_trace_is_that_of_neighbours():
     X, Y = rows(4, n=600)
     plan = plan_anchors(X, 10, 40)
     units = (X - plan.mean) / plan.scale
-    L = neighbour_laplacian(X, 10, mean=plan.mean, scale=plan.scale)
+    L = neighbor_laplacian(X, 10, mean=plan.mean, scale=plan.scale)
     H = tied_moments(X, Y, plan).with_graph(plan).standardized().H
     assert np.trace(H) == pytest.approx(np.trace(units.T @ (L @ units)))
     again = plan_anchors(sparse.csr_array(X), 10, 40)

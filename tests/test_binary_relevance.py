@@ -149,7 +149,7 @@ def test_classes_compete_by_their_probabilities():
 def test_labels_that_did_not_converge_are_reported(rows, monkeypatch):
     X, Y, _ = rows
     hasty = partial(fit_margins, max_iter=1)
-    monkeypatch.setattr("homi.methods.linear_model.fit_margins", hasty)
+    monkeypatch.setattr("homi.methods.label_models.fit_margins", hasty)
     with pytest.warns(ConvergenceWarning, match="4 of 4 labels did not converge"):
         BinaryRelevance(loss="log").fit(X, Y)
 

@@ -14,9 +14,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from conftest import five_folds, random_rows
 from homi.methods.binary_relevance import BinaryRelevance
+from homi.methods.chains import fit_chain
 from homi.methods.classifier_chain import ClassifierChain
 from homi.methods.ensemble_of_chains import EnsembleOfChains, pcut
-from homi.methods.linear_chain import fit_chain
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -194,7 +194,7 @@ def test_rows_of_a_chain(rows, sample, size, distinct, monkeypatch):
 @pytest.mark.parametrize("loss", ["log", "squared_hinge"])
 def test_rows_drawn_twice_are_as_good_as_repeated(rows, loss, kind, thin, monkeypatch):
     X, Y, test = rows
-    monkeypatch.setattr("homi.methods.linear_chain._THIN", thin)
+    monkeypatch.setattr("homi.methods.chains._THIN", thin)
     draws = np.random.RandomState(1).randint(len(X), size=len(X))
     options = {"order": np.arange(5)[::-1], "C": 1.0, "loss": loss, "tol": 1e-4}
     expected = fit_chain(

@@ -9,7 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from conftest import random_rows
 from homi import HOMI
 from homi.datasets import load
-from homi.graph import neighbour_laplacian
+from homi.graph import neighbor_laplacian
 from homi.metrics import ranking_loss
 
 
@@ -53,7 +53,7 @@ def test_the_identity_with_a_graph():
     X, Y = random_rows(n=40, m=6, q=4)
     given = {"lam": 0.7, "gamma": 0.4, "n_neighbors": 3, "standardize": False}
     model = HOMI(**given, correlation="identity").fit(X, Y)
-    L = neighbour_laplacian(X, 3).toarray()
+    L = neighbor_laplacian(X, 3).toarray()
     W, z = model.feature_weights_, model.feature_bias_
     left = (X.T @ X + 0.7 * np.eye(6) + 0.4 * X.T @ L @ X) @ W
     np.testing.assert_allclose(left, X.T @ (Y - z), atol=1e-9)

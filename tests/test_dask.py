@@ -293,7 +293,7 @@ def test_a_block_of_another_size_is_named():
     [
         ({"y": "array"}, TypeError, "y is a ndarray; pass both as Dask"),
         ({"X": "array"}, TypeError, "X is a ndarray; pass both as Dask"),
-        ({"X": "delayed"}, TypeError, "expected X as a dask array or data frame"),
+        ({"X": "delayed"}, TypeError, "X must be a dask array or data frame"),
         ({"X": "1-D"}, ValueError, "Expected 2D array, got 1D array"),
         ({"y": "short"}, ValueError, "X has 60 rows in its blocks and y has 59"),
         ({"kernel": "rbf"}, ValueError, "cannot be used with kernel='rbf'"),

@@ -14,9 +14,14 @@ from conftest import random_rows
 from homi import HOMI
 from homi.explorer import explain, facts
 from homi.explorer.evidence import agreement, evidence, phi, quality
-from homi.explorer.islands import packed_discs
+from homi.explorer.layout import (
+    clustered_order,
+    label_map,
+    off_diagonal,
+    packed_discs,
+    strongest,
+)
 from homi.explorer.pack import MOST_EXACT, packed, rounding
-from homi.explorer.places import clustered_order, label_map, off_diagonal, strongest
 from test_high_order import binary_rows
 
 NASTY = [
@@ -156,7 +161,7 @@ def test_many_labels_are_rounded_as_the_page_says():
     shown = decoded(page["B"]).reshape(B.shape)
     error = np.abs(shown - off_diagonal(B)).max()
     assert 0 < error <= rounding(known) * (1 + 1e-9)
-    assert "are rounded: by" in explain(HOMI().fit(rng.normal(size=(300, 4)), Y), None)
+    assert "are rounded, by" in explain(HOMI().fit(rng.normal(size=(300, 4)), Y), None)
 
 
 def test_names_are_text_and_never_markup(rows, model):
@@ -184,7 +189,7 @@ def test_names_are_text_and_never_markup(rows, model):
     ("correlation", "said"),
     [
         ("labels", "as in the paper"),
-        ("held-out", "scores of held-out rows"),
+        ("held-out", "from held-out scores"),
         ("identity", "B is the identity"),
     ],
 )
@@ -237,9 +242,9 @@ def test_errors_say_what_to_do(rows, model):
         explain(HOMI())
     with pytest.raises(ValueError, match=r"shape \(60, 3\).*has 4 labels"):
         explain(model, y=Y[:, :3])
-    with pytest.raises(ValueError, match="2 label_names were given"):
+    with pytest.raises(ValueError, match="got 2 label_names"):
         explain(model, label_names=["a", "b"])
-    with pytest.raises(ValueError, match="go together"):
+    with pytest.raises(ValueError, match="only one of X_test and y_test"):
         explain(model, X_test=X)
 
 

@@ -11,9 +11,9 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from conftest import random_rows
-from homi.methods import latent_labels
+from homi.methods import glocal_solver
 from homi.methods.glocal import GLOCAL, _clusters
-from homi.methods.latent_labels import (
+from homi.methods.glocal_solver import (
     CYCLE,
     WARM_UP,
     Problem,
@@ -208,7 +208,7 @@ def test_every_block_is_stationary(options):
 
 def test_one_gradient_is_enough_where_its_approximation_is_exact(monkeypatch):
     """For W with one cluster, for U with labels that Z keeps apart."""
-    monkeypatch.setattr(latent_labels, "_GRADIENTS", 1)
+    monkeypatch.setattr(glocal_solver, "_GRADIENTS", 1)
     problem, literal, state, V = make(n_clusters=1)
     new = update_W(problem, state)
     W = literal.best_W(state.U, V, state.Z)
@@ -237,7 +237,7 @@ def test_a_step_on_the_correlations_is_the_projected_gradient(monkeypatch):
     slope, tau = literal.slope_Z(state.U, W, state.Z)
     in_Z = slopes(lambda z: literal.total(state.U, V, W, z), state.Z)
     np.testing.assert_allclose(slope, in_Z, rtol=1e-5, atol=1e-6)
-    monkeypatch.setattr(latent_labels, "_STEPS", 1)
+    monkeypatch.setattr(glocal_solver, "_STEPS", 1)
     expected = state.Z - in_Z / tau[:, None, None]
     expected /= np.linalg.norm(expected, axis=2, keepdims=True)
     new = update_Z(problem, state)

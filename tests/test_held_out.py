@@ -8,15 +8,15 @@ from scipy import sparse
 from sklearn.linear_model import RidgeCV
 
 from conftest import make_problem, random_rows
-from homi.graph import neighbour_laplacian
+from homi.graph import neighbor_laplacian
 from homi.moments import Moments
 from homi.solver import Problem, solve, zero_params
 from homi.solver.held_out import leave_one_out
-from homi.solver.updates import update_Wz
+from homi.solver.sweeps import update_Wz
 
 
 def refitted(problem, X, Y, B):
-    """Every row by a (W, z) that was learnt without it; graph and B stay."""
+    """Every row by a (W, z) fitted without it; graph and B stay."""
     scores = np.empty(Y.shape)
     for i in range(len(X)):
         others = np.arange(len(X)) != i
@@ -50,13 +50,13 @@ def test_more_features_than_rows():
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 def test_rows_in_units_of_their_own(container):
-    """Standardised moments and rows as given, sparse or not."""
+    """Standardized moments and unscaled rows, sparse or not."""
     X, Y = random_rows(n=30, m=6, q=4)
     X = X * (np.abs(X) > 0.5) * 3
     moments = Moments.from_rows(X, Y)
     mean, scale = moments.x_mean, moments.scale()
     scaled = (X - mean) / scale
-    L = neighbour_laplacian(scaled, 4)
+    L = neighbor_laplacian(scaled, 4)
     problem = Problem(Moments.from_rows(scaled, Y).with_graph(scaled, L), lam=2.0)
     B = solve(problem).params.B
     given = {"mean": mean, "scale": scale}

@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 from homi import HOMI
 from homi.datasets import load
-from homi.graph import neighbour_laplacian
+from homi.graph import neighbor_laplacian
 from homi.metrics import ranking_loss
 from homi.model.kernel_map import KernelMap
 
@@ -49,7 +49,7 @@ def test_with_all_landmarks_the_kernel_is_exact(kernel, rows):
     model = fitted(kernel, rows, lam=lam, beta=beta, gamma=gamma, n_neighbors=s)
     scaled = StandardScaler().fit_transform(X)
     K = pairwise_kernels(scaled, metric=kernel, **PARAMS[kernel])
-    L = neighbour_laplacian(scaled, s).toarray()
+    L = neighbor_laplacian(scaled, s).toarray()
     F, z = first_scores(model, X), model.feature_bias_
     B, t = model.label_correlation_, model.label_bias_
     A = np.linalg.solve(K, F - z)

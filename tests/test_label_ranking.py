@@ -1,5 +1,6 @@
 """Calibrated label ranking against a twin that compares and counts one by one."""
 
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -8,12 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from joblib import parallel_config
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from conftest import random_rows
-from homi.methods import logistic
+from homi.linear import fit_margins
 from homi.methods.label_ranking import CalibratedLabelRanking
 from homi.methods.ml_knn import MLkNN
 from homi.metrics import hamming_loss, ranking_loss
@@ -84,10 +86,11 @@ def test_scores_are_counted_votes(seed, C, votes, kind):
     scaled = (test - X.mean(axis=0)) / X.std(axis=0)
     expected = literal(standardized(X), Y, scaled, C, votes)
     scores = model.decision_function(kind(test))
-    np.testing.assert_allclose(scores, expected, atol=1e-5)
+    # The logistic regressions stop at a tolerance.
+    np.testing.assert_allclose(scores, expected, atol=2e-4)
     np.testing.assert_array_equal(model.predict(test), scores > 0)
     np.testing.assert_allclose(
-        model.predict_proba(test), 0.5 + expected / 14, atol=1e-6
+        model.predict_proba(test), 0.5 + expected / 14, atol=2e-5
     )
 
 
@@ -152,7 +155,7 @@ def test_sparse_rows_give_what_dense_ones_do():
     for model in (dense, thin):
         for kind in (np.asarray, sparse.csr_array, sparse.csc_matrix):
             scores = model.decision_function(kind(X))
-            np.testing.assert_allclose(scores, dense.decision_function(X), atol=1e-7)
+            np.testing.assert_allclose(scores, dense.decision_function(X), atol=1e-5)
 
 
 def test_jobs_make_no_difference():
@@ -171,10 +174,18 @@ def test_blocks_make_no_difference(monkeypatch):
     np.testing.assert_allclose(model.decision_function(X), expected)
 
 
+def test_comparisons_that_did_not_converge_are_reported(monkeypatch):
+    X, Y = random_rows(0)
+    hasty = partial(fit_margins, max_iter=1)
+    monkeypatch.setattr("homi.methods.label_ranking.fit_margins", hasty)
+    with pytest.warns(ConvergenceWarning, match="10 of 10 comparisons did not"):
+        CalibratedLabelRanking(1.0).fit(X, Y)
+
+
 def test_too_many_labels_are_an_error_that_says_what_to_do():
     X, Y = random_rows(0, q=5)
     with pytest.raises(
-        ValueError, match=r"5 labels are 10 pairs .*max_labels=4; raise"
+        ValueError, match=r"5 labels need 10 comparisons, .*max_labels=4 .*increase"
     ):
         CalibratedLabelRanking(max_labels=4).fit(X, Y)
     assert CalibratedLabelRanking().max_labels == 200
@@ -186,43 +197,6 @@ def test_few_rows_and_constant_features(n):
     X[:, 0] = 7.0
     model = CalibratedLabelRanking().fit(X, Y)
     assert np.isfinite(model.decision_function(X)).all()
-
-
-LOGISTIC = {
-    "few features": (60, 5, 1.0, 0.0),
-    "few rows": (12, 30, 1.0, 0.0),
-    "separable": (12, 30, 1.0, 5.0),
-    "heavy": (40, 6, 1e4, 5.0),
-    "light": (40, 6, 1e-6, 0.0),
-    "one feature": (30, 1, 1.0, 2.0),
-}
-
-
-@pytest.mark.parametrize("case", LOGISTIC)
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("small", [300**3, 0], ids=["newton", "scikit-learn"])
-def test_logistic_regression_has_no_gradient_left(case, kind, small, monkeypatch):
-    monkeypatch.setattr(logistic, "_SMALL", small)
-    n, m, C, strength = LOGISTIC[case]
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(n, m)) + 3
-    signs = np.sign(strength * (X[:, 0] - 3) + rng.normal(size=n))
-    w, b = logistic.fit_logistic(kind(X), signs, C)
-    slope = -C * signs / (1 + np.exp(signs * (X @ w + b)))
-    # scikit-learn's own tolerance is for the mean over rows.
-    atol = 1e-5 * C if small else 2e-4 * max(C, 1) * n
-    np.testing.assert_allclose(w + X.T @ slope, 0, atol=atol * n)
-    np.testing.assert_allclose(slope.sum(), 0, atol=atol * n)
-
-
-def test_steps_that_go_too_far_are_halved():
-    """A row far out, where plain Newton steps end at the wrong place."""
-    X = np.array([[1.0, -1], [0, 2], [3, -45], [0, -2], [-5, 5]])
-    signs = np.array([1.0, 1, -1, -1, -1])
-    w, b = logistic.fit_logistic(X, signs, 1e3)
-    slope = -1e3 * signs / (1 + np.exp(signs * (X @ w + b)))
-    np.testing.assert_allclose(w + X.T @ slope, 0, atol=1e-5)
-    np.testing.assert_allclose(slope.sum(), 0, atol=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Weights of labels against the objective written out and minimised by scipy."""
+"""Weights of labels against the objective written out and minimized by scipy."""
 
 import numpy as np
 import pytest
@@ -7,10 +7,10 @@ from sklearn.linear_model import Ridge
 
 from conftest import random_rows
 from homi import HOMI
-from homi.graph import neighbour_laplacian
+from homi.graph import neighbor_laplacian
 from homi.moments import Moments
 from homi.solver import Problem, leave_one_out, solve, total
-from homi.solver.label_weights import WeightedProblem
+from homi.solver.label_weights import WeightedMomentsForm
 
 HYPER = {"lam": 0.7, "beta": 1.5, "gamma": 0.4}
 WEIGHTS = np.array([0.3, 1.0, 4.0])
@@ -54,7 +54,7 @@ def flat_of(model, *, with_labels=True):
 @pytest.mark.parametrize("free", [False, True])
 def test_the_joint_model_is_the_minimum_of_the_literal_objective(rows, free):
     X, Y = rows
-    L = neighbour_laplacian(X, 5).toarray()
+    L = neighbor_laplacian(X, 5).toarray()
     model = fitted(X, Y, penalize_bias=not free).fit(X, Y, label_weight=WEIGHTS)
     found = flat_of(model)
     given = (X, Y, L, WEIGHTS, 1.0, free)
@@ -71,7 +71,7 @@ def test_the_joint_model_is_the_minimum_of_the_literal_objective(rows, free):
 def test_weights_of_rows_and_of_labels_together(rows):
     X, Y = rows
     counts = np.random.default_rng(0).uniform(0.2, 2.0, len(X))
-    L = neighbour_laplacian(X, 5, weights=counts).toarray()
+    L = neighbor_laplacian(X, 5, weights=counts).toarray()
     model = fitted(X, Y).fit(X, Y, sample_weight=counts, label_weight=WEIGHTS)
     found = flat_of(model)
     given = (X, Y, L, WEIGHTS, counts)
@@ -83,7 +83,7 @@ def test_weights_of_rows_and_of_labels_together(rows):
 def test_without_B_it_is_the_minimum_too(rows, graph, monkeypatch):
     X, Y = rows
     monkeypatch.setitem(HYPER, "gamma", 0.4 if graph else 0.0)
-    L = neighbour_laplacian(X, 5).toarray()
+    L = neighbor_laplacian(X, 5).toarray()
     model = fitted(X, Y, correlation="identity").fit(X, Y, label_weight=WEIGHTS)
     found = flat_of(model, with_labels=False)
 
@@ -110,8 +110,8 @@ def test_a_label_of_more_weight_is_shrunk_less(rows):
 
 def test_the_gradient_is_that_of_the_objective(rows):
     X, Y = rows
-    moments = Moments.from_rows(X, Y).with_graph(X, neighbour_laplacian(X, 5))
-    reduced = WeightedProblem(Problem(moments, **HYPER), WEIGHTS)
+    moments = Moments.from_rows(X, Y).with_graph(X, neighbor_laplacian(X, 5))
+    reduced = WeightedMomentsForm(Problem(moments, **HYPER), WEIGHTS)
     rng = np.random.default_rng(0)
     omega = rng.normal(size=reduced.start(np.zeros((3, 3))).shape)
     point = reduced.evaluate(omega)

@@ -60,7 +60,7 @@ def test_imports_point_downwards(path):
 @pytest.mark.parametrize("path", FILES, ids=module_of)
 def test_the_mathematics_knows_nothing_of_scikit_learn(path):
     top = module_of(path).split(".")[1:2]
-    if top and top[0] in {"linalg", "moments", "graph", "solver", "matrix_free"}:
+    if top and top[0] in {"linalg", "moments", "graph", "solver"}:
         assert not any(name.startswith("sklearn") for name in imported(path))
 
 

@@ -11,7 +11,7 @@ import scipy.linalg
 
 from conftest import random_rows
 from homi import HOMI
-from homi.graph import neighbour_laplacian
+from homi.graph import neighbor_laplacian
 from homi.moments import Moments
 from homi.solver import (
     Correction,
@@ -24,8 +24,8 @@ from homi.solver import (
     total,
     weight_path,
 )
-from homi.solver.reduced import ReducedProblem
-from homi.solver.updates import update_Bt, update_Wz
+from homi.solver.moments_form import MomentsForm
+from homi.solver.sweeps import update_Bt, update_Wz
 
 LAM, BETA, GAMMA, S = 0.7, 1.6, 0.9, 3
 
@@ -41,7 +41,7 @@ class Page:
         self.YtY, self.H = self.Y.T @ self.Y, self.X.T @ self.L @ self.X
         self.a, self.b = self.X.T @ self.one, self.Y.T @ self.one
         moments = Moments.from_rows(self.X, self.Y)
-        moments = moments.with_graph(self.X, neighbour_laplacian(self.X, S))
+        moments = moments.with_graph(self.X, neighbor_laplacian(self.X, S))
         self.problem = Problem(moments, LAM, BETA, GAMMA)
 
     def laplacian(self):
@@ -94,7 +94,7 @@ def anywhere(page):
 
 
 def test_the_graph(page):
-    L = neighbour_laplacian(page.X, S).toarray()
+    L = neighbor_laplacian(page.X, S).toarray()
     np.testing.assert_allclose(L, page.L, atol=1e-6)
     assert np.linalg.eigvalsh(page.L).min() > -1e-10
     K = page.Y @ np.random.default_rng(1).normal(size=(4, 4))
@@ -167,7 +167,7 @@ def test_the_closed_form_of_the_W_step(page, anywhere):
 def test_b_eliminated(page, anywhere):
     """φ is the minimum of F over z, B and t, and its gradient is as written."""
     W, z, t, B = anywhere
-    reduced = ReducedProblem(page.problem)
+    reduced = MomentsForm(page.problem)
     _, V = page.problem.joint_pencil
     np.testing.assert_allclose(page.problem.joint_YtY, page.Y_tilde(), atol=1e-10)
     # Of the same numbers: the signs of eigenvectors hang on the last digit.

@@ -348,7 +348,7 @@ def test_other_shape_is_refused(name):
 @pytest.mark.parametrize("name", METRICS)
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0)])
 def test_nothing_is_refused(name, shape):
-    with pytest.raises(ValueError, match=r"a sample and a label or more, got shape"):
+    with pytest.raises(ValueError, match="at least one sample and one label, got"):
         METRICS[name](np.zeros(shape), np.zeros(shape))
 
 

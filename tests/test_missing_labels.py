@@ -13,7 +13,7 @@ from homi import HOMI
 from homi.metrics import hamming_loss, macro_auc, ranking_loss
 from homi.model.features import linear_features, with_labels
 from homi.moments import Moments
-from homi.solver import fill as filling
+from homi.solver import impute
 
 OPTIONS = {
     "paper's": {},
@@ -43,7 +43,9 @@ def as_rows(X, Y, weights=None):
     moments = Moments.from_rows(X, Y, weights)
     units = moments.x_mean, moments.scale()
     moments = moments.standardized()
-    return filling.Rows(X, *units, moments.x_mean, moments.Sxx, weights, X.shape[1])
+    return impute.RowsWithMoments(
+        X, *units, moments.x_mean, moments.Sxx, weights, X.shape[1]
+    )
 
 
 # Literal twins
@@ -55,7 +57,7 @@ def test_unknown_labels_solve_the_equations_of_their_row():
     M, R = A.T @ A + 0.1 * np.eye(6), rng.normal(size=(50, 6))
     unknown = rng.random((50, 6)) < 0.5
     unknown[0], unknown[1] = True, False
-    found = filling._solve_unknown(M, R, unknown)
+    found = impute._solve_missing(M, R, unknown)
     for x, r, u in zip(found, R, unknown, strict=True):
         expected = np.zeros(6)
         expected[u] = np.linalg.solve(M[np.ix_(u, u)], r[u])
@@ -66,7 +68,7 @@ def test_blocks_of_rows_change_nothing(monkeypatch, rows):
     X, Y = rows
     Y, _ = hide(Y, 0.3)
     expected = HOMI(missing_labels="ignore").fit(X, Y)
-    monkeypatch.setattr(filling, "_BLOCK", 30)
+    monkeypatch.setattr(impute, "_BLOCK", 30)
     again = HOMI(missing_labels="ignore").fit(X, Y)
     np.testing.assert_allclose(again.filled_labels_, expected.filled_labels_, atol=1e-6)
 
@@ -75,7 +77,7 @@ def test_what_a_row_is_told_by_its_known_labels(rows):
     """The conditional mean of a normal distribution, with inverses."""
     X, Y = rows
     _, known = hide(Y, 0.4)
-    _, model = filling.fill(as_rows(X, Y), Y, known)
+    _, model = impute.impute_labels(as_rows(X, Y), Y, known)
     scores = np.random.default_rng(1).random(Y.shape)
     found = model.complete(Y, known, scores)
     S = np.linalg.inv(model.precision) * np.outer(model.spread, model.spread)
@@ -91,13 +93,13 @@ def test_scores_are_of_models_without_the_row(rows, weighted):
     X, Y = rows
     weights = np.random.default_rng(2).uniform(0.3, 3, 60) if weighted else np.ones(60)
     given = as_rows(X, Y, weights)
-    ridge = filling._HeldOutRidge(given)
+    ridge = impute._HeldOutRidge(given)
     coefficients = ridge.coefficients(Y)
     scaled = (X - given.mean) / given.scale
     for choice in (0, 8, 14):
         found = ridge.scores(coefficients, choice, Y)
         unit = np.trace(given.Sxx) / len(given.Sxx)
-        twin = Ridge(unit * filling._PENALTIES[choice])
+        twin = Ridge(unit * impute._PENALTIES[choice])
         for i in (0, 17, 59):
             others = np.arange(60) != i
             twin.fit(scaled[others], Y[others], sample_weight=weights[others])
@@ -110,7 +112,7 @@ def test_correlations_are_of_pairs_that_are_known():
     known, w = known < 0.7, rng.uniform(0.5, 2, 40)
     R = np.where(known, R, 0.0)
     given = as_rows(R, R, w)
-    C, spread = filling._left_over(R, known, given)
+    C, spread = impute._residual_correlation(R, known, given)
     literal, counts = np.eye(3), np.empty((3, 3))
     for a in range(3):
         for b in range(3):
@@ -127,14 +129,14 @@ def test_correlations_are_of_pairs_that_are_known():
     np.testing.assert_array_equal(np.diag(C), 1)
 
 
-def test_rounds_end_where_a_label_is_learnt_where_it_is_known(monkeypatch):
+def test_rounds_end_where_a_label_is_learned_where_it_is_known(monkeypatch):
     """With one label nothing is told by others: ridge regression of the known rows."""
     X, Y = random_rows(0, n=80, m=5, q=1)
     _, known = hide(Y, 0.4)
-    monkeypatch.setattr(filling, "_PENALTIES", np.array([0.1]))
-    monkeypatch.setattr(filling, "_TOLERANCE", 0.0)
+    monkeypatch.setattr(impute, "_PENALTIES", np.array([0.1]))
+    monkeypatch.setattr(impute, "_TOLERANCE", 0.0)
     given = as_rows(X, Y)
-    filled, _ = filling.fill(given, Y, known)
+    filled, _ = impute.impute_labels(given, Y, known)
     scaled = (X - given.mean) / given.scale
     k = known[:, 0]
     twin = Ridge(0.1 * np.trace(given.Sxx) / 5).fit(scaled[k], Y[k, 0])

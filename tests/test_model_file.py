@@ -278,7 +278,7 @@ def test_what_was_fitted_counts(tmp_path):
 
 
 def test_a_file_that_is_not_there(tmp_path, plain):
-    with pytest.raises(FileNotFoundError, match="make it first"):
+    with pytest.raises(FileNotFoundError, match="create it first"):
         save(plain, tmp_path / "no" / "model.homi")
     with pytest.raises(FileNotFoundError):
         load_model(tmp_path / "no.homi")

@@ -421,7 +421,7 @@ def test_H_keeps_digits_beside_a_large_mean():
 def test_other_numbers_of_rows_are_refused(format_):
     X, Y, _ = random_problem(16)
     convert = FORMATS[format_]
-    with pytest.raises(ValueError, match=r"X has 60 rows and Y has 59; they must"):
+    with pytest.raises(ValueError, match=r"X has 60 rows and Y has 59; pass one row"):
         Moments.from_rows(convert(X), convert(Y[:-1]))
 
 
@@ -454,7 +454,7 @@ PEAK = """
 import resource, sys
 import numpy as np
 from scipy import sparse
-from homi.graph import Neighbours, laplacian, neighbour_laplacian
+from homi.graph import Neighbors, laplacian, neighbor_laplacian
 from homi.moments import Moments
 
 def peak():
@@ -474,10 +474,10 @@ moments = Moments.from_rows(X, Y)
 mean, scale = moments.x_mean, moments.scale()
 moments = moments.standardized()
 if sys.argv[1] == "search":
-    L = neighbour_laplacian(X, s, mean=mean, scale=scale)
+    L = neighbor_laplacian(X, s, mean=mean, scale=scale)
 else:
     others = (np.arange(n)[:, None] + rng.integers(1, n, (n, s))) % n
-    L = laplacian(Neighbours(others, rng.random((n, s))))
+    L = laplacian(Neighbors(others, rng.random((n, s))))
 moments = moments.with_graph(X, L, scale=scale)
 assert abs(np.trace(moments.Sxx) / (n * m) - 1) < 1e-9
 assert L.nnz > n * s

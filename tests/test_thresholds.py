@@ -522,7 +522,7 @@ def test_probabilities_of_the_classifier_itself(rows):
         ({}, lambda X, Y: (X, None), "requires y to be passed"),
         ({}, lambda X, Y: (X, Y - 1), r"pass \(Y > 0\)"),
         ({}, lambda X, Y: (X, Y[:-1]), "inconsistent numbers of samples"),
-        ({}, lambda X, Y: (X[:1], Y[:1]), "n_samples = 1; pass 2 rows"),
+        ({}, lambda X, Y: (X[:1], Y[:1]), "n_samples = 1; pass at least 2 rows"),
         ({"cv": 1}, lambda X, Y: (X, Y), "cv"),
         ({"cv": ShuffleSplit(2)}, lambda X, Y: (X, Y), "partitions"),
         ({"objective": "f1"}, lambda X, Y: (X, Y), "objective"),
@@ -560,9 +560,13 @@ class Wide(RidgeClassifier):
 @pytest.mark.parametrize(
     ("inner", "error", "message"),
     [
-        (Silent(), TypeError, "Silent gives no scores.*wrap a classifier that has one"),
-        (Broken(), ValueError, "decision_function of Broken gave .* NaN"),
-        (Wide(), ValueError, r"gave shape \(18, 8\) for 4 labels, expected \(18, 4\)"),
+        (Silent(), TypeError, "Silent has no scores.*wrap a classifier that has one"),
+        (Broken(), ValueError, "decision_function of Broken returned .* NaN"),
+        (
+            Wide(),
+            ValueError,
+            r"returned shape \(18, 8\) for 4 labels, expected \(18, 4\)",
+        ),
     ],
 )
 def test_a_classifier_that_will_not_do_is_named(inner, error, message, rows):

@@ -16,7 +16,7 @@ from sklearn.preprocessing import MinMaxScaler
 import homi.moments
 from conftest import random_rows
 from homi import HOMI
-from homi.graph import neighbour_laplacian
+from homi.graph import neighbor_laplacian
 from homi.graph.weighted import MOST
 from homi.metrics import scorers
 from homi.moments import Moments
@@ -109,7 +109,7 @@ BAD = {
     "negative": (lambda w: w - 1.5, "60 negative numbers, the smallest -0.5"),
     "NaN": (lambda w: w * np.nan, "contains NaN or infinity"),
     "infinite": (lambda w: w * np.inf, "contains NaN or infinity"),
-    "nothing": (lambda w: 0 * w, "are all zero: at least one row"),
+    "nothing": (lambda w: 0 * w, "are all zero; pass a positive one"),
 }
 
 
@@ -134,9 +134,9 @@ def test_the_graph_is_that_of_repeated_rows(n_neighbors, kind):
     rng = np.random.default_rng(n_neighbors)
     X, weights = rng.normal(size=(25, 6)), rng.integers(1, 6, 25)
     rows = np.repeat(np.arange(25), weights)
-    L = neighbour_laplacian(X[rows], n_neighbors)
+    L = neighbor_laplacian(X[rows], n_neighbors)
     expected = X[rows].T @ (L @ X[rows])
-    L = neighbour_laplacian(KINDS[kind](X), n_neighbors, weights=weights.astype(float))
+    L = neighbor_laplacian(KINDS[kind](X), n_neighbors, weights=weights.astype(float))
     np.testing.assert_allclose(X.T @ (L @ X), expected, rtol=1e-10, atol=1e-10)
 
 
@@ -157,7 +157,7 @@ def literal_ties(X, weights, n_neighbors):
 def test_weights_of_neighbours_add_up_to_their_number():
     rng = np.random.default_rng(0)
     X, weights = rng.normal(size=(30, 6)), rng.uniform(0.4, 3.0, 30)
-    L = neighbour_laplacian(X, 4, weights=weights).toarray()
+    L = neighbor_laplacian(X, 4, weights=weights).toarray()
     np.testing.assert_allclose(L, literal_ties(X, weights, 4), atol=1e-12)
 
 
@@ -165,7 +165,7 @@ def test_rows_of_little_weight_are_not_tied_to_all():
     """The graph weighs as the rows do, also where the ties end before s is reached."""
     X = np.random.default_rng(0).normal(size=(300, 20))
     light, lighter = (
-        neighbour_laplacian(X, 3, weights=np.full(300, w)) for w in (0.1, 0.02)
+        neighbor_laplacian(X, 3, weights=np.full(300, w)) for w in (0.1, 0.02)
     )
     assert light.nnz <= 300 * (2 * MOST * 3 + 1)
     np.testing.assert_allclose(light.toarray(), 5 * lighter.toarray(), atol=1e-12)
@@ -173,7 +173,7 @@ def test_rows_of_little_weight_are_not_tied_to_all():
 
 def test_weights_that_are_shares_get_a_warning():
     X, Y = random_rows(0, n=60)
-    with pytest.warns(UserWarning, match=r"total weight 1: .*scale the weights"):
+    with pytest.warns(UserWarning, match=r"total weight 1: .*rescale the weights"):
         HOMI().fit(X, Y, sample_weight=np.full(60, 1 / 60))
 
 

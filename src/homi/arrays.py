@@ -1,23 +1,19 @@
-"""Arrays in the forms that users have -> the few forms that the library works on."""
+"""Convert arrays of users to the few forms that the library uses."""
 
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-#: ndarray or scipy sparse array. scipy has no type hints, so mypy reads it as Any.
-Matrix: TypeAlias = Any
-
-#: Whatever scikit-learn accepts as X or Y: Matrix, nested list or data frame.
-MatrixLike: TypeAlias = Any
+from homi.typing import Array, Indices, Matrix
 
 
 def dense(A: Any) -> NDArray[Any]:
-    """Return a sparse A as an array, anything else as it is."""
+    """Return a sparse A as an array, anything else unchanged."""
     return A.toarray() if sparse.issparse(A) else A
 
 
@@ -29,7 +25,7 @@ def canonical(A: Any) -> Any:
     """
     A = A if A.format in ("csr", "csc") else A.tocsr()
     kind = sparse.csr_array if A.format == "csr" else sparse.csc_array
-    # Another object on the same buffers: flags that A has cached may be wrong.
+    # A new object with the same buffers, because flags cached by A may be wrong.
     fits = max(A.nnz, *A.shape) < 2**31
     index = np.int32 if fits else np.int64
     indices, indptr = (np.asarray(a, index) for a in (A.indices, A.indptr))
@@ -47,8 +43,8 @@ def canonical(A: Any) -> Any:
 def as_numbers(values: NDArray[Any]) -> NDArray[Any]:
     """Return an object array of numbers and booleans as a plain one.
 
-    Nullable, categorical and Arrow columns of data frames give such arrays. What holds
-    anything else, a missing value included, is returned as it is.
+    Nullable, categorical and Arrow columns of data frames give such arrays. An array
+    with any other value, including a missing one, is returned unchanged.
     """
     if values.dtype != object:
         return values
@@ -58,6 +54,6 @@ def as_numbers(values: NDArray[Any]) -> NDArray[Any]:
     return plain if plain.dtype.kind in "buif" else values
 
 
-def columns_of(Y: Any, columns: NDArray[np.intp]) -> NDArray[np.float64]:
+def columns_of(Y: Matrix, columns: Indices) -> Array:
     """Return some columns as a dense array."""
     return dense(Y[:, columns])

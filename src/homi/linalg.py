@@ -1,4 +1,4 @@
-"""Linear algebra that is factored once and used often; numpy and scipy only."""
+"""Factorizations that are computed once and used often; numpy and scipy only."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
+from scipy import sparse
 
-Array = NDArray[np.float64]
+from homi.typing import Array as Array
+
+#: A dense or a sparse matrix.
+Matrix = Array | sparse.csr_array
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -16,8 +20,7 @@ _EPS = float(np.finfo(np.float64).eps)
 class Pencil(NamedTuple):
     """Coordinates in which ``VᵀAV = I`` and ``VᵀHV = diag(mu)``, ``mu >= 0``.
 
-    V has one column for each direction that A measures, so it is square unless
-    A is singular.
+    V has as many columns as the rank of A, so it is square unless A is singular.
     """
 
     mu: Array
@@ -25,11 +28,11 @@ class Pencil(NamedTuple):
 
 
 def factor_pencil(A: Array, H: Array | None) -> Pencil:
-    """Diagonalise A (positive semi-definite) and H (the same, or None for 0) together.
+    """Diagonalize positive semi-definite A and H together; H may be None for 0.
 
-    Where A is singular, so is H in the same directions (a feature combination
-    that is constant over all rows is constant along every edge too). They are
-    left out, and solutions expressed in V are those of least norm.
+    The null space of A must be in that of H: a feature combination that is constant
+    over all rows is constant along every edge too. It is left out, so solutions in
+    terms of V are those of least norm.
     """
     triangle = _well_conditioned_cholesky(A)
     if triangle is None:
@@ -44,11 +47,11 @@ def factor_pencil(A: Array, H: Array | None) -> Pencil:
 
 
 def _well_conditioned_cholesky(A: Array) -> Array | None:
-    """The lower factor of A, or None where A is singular to working precision."""
+    """Return the lower factor of A, or None if A is singular to working precision."""
     triangle, failed = scipy.linalg.lapack.dpotrf(A, lower=1)
     if failed:
         return None
-    # Pivots do not tell: a singular matrix need not have a small one.
+    # Pivots are not enough: a singular matrix need not have a small one.
     norm = np.abs(A).sum(axis=0).max()
     reciprocal, _ = scipy.linalg.lapack.dpocon(triangle, norm, uplo="L")
     return triangle if reciprocal > 10 * len(A) * _EPS else None
@@ -64,14 +67,14 @@ def _factor_singular_pencil(A: Array, H: Array | None) -> Pencil:
 
 
 def positive_eigenpairs(A: Array) -> tuple[Array, Array]:
-    """Eigenvalues above the rounding level of A, ascending, and their vectors."""
+    """Return eigenvalues above the rounding level of A, ascending, and eigenvectors."""
     values, vectors = scipy.linalg.eigh(A, check_finite=False)
     keep = values > 10 * len(A) * _EPS * max(values[-1], 0.0)
     return values[keep], vectors[:, keep]
 
 
 def largest_eigenvalue(A: Array) -> float:
-    """The largest eigenvalue of a symmetric A; 0 if it is empty."""
+    """Return the largest eigenvalue of a symmetric A; 0 if it is empty."""
     last = len(A) - 1
     if last < 0:
         return 0.0
@@ -96,5 +99,5 @@ def solve_psd(A: Array, R: Array) -> Array:
 
 
 def inner(A: NDArray[Any], B: NDArray[Any]) -> float:
-    """The inner product of two matrices, ``tr(AᵀB)``."""
+    """Return the inner product of two matrices, ``tr(AᵀB)``."""
     return float(np.vdot(A, B))

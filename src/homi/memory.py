@@ -1,4 +1,4 @@
-"""Memory that can still be had, and refusals before the work begins."""
+"""Measure available memory, and raise MemoryError before the work begins."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 if sys.platform != "win32":
     import resource
 
-#: Files that tell what a container may have and has taken: cgroups 2, then 1.
+#: Files with the memory limit and usage of a container: cgroups 2, then 1.
 _CONTAINERS = (
     (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")),
     (
@@ -22,21 +22,21 @@ _PROCESS = Path("/proc/self/status")
 
 
 def available() -> int | None:
-    """Bytes that can still be had, or None where that cannot be told.
+    """Return the number of available bytes, or None if it is unknown.
 
-    The least of what the machine has, what the container may have, and what is left
-    of the limits of the process (``ulimit -v`` and ``-d``).
+    It is the minimum over the machine, the container, and the limits of the process
+    (``ulimit -v`` and ``-d``).
     """
     found = [_of_machine(), *(_of_container(*c) for c in _CONTAINERS), *_of_process()]
     return min((free for free in found if free is not None), default=None)
 
 
 def check(needed: int, what: str, advice: str = "") -> None:
-    """Raise MemoryError if ``what`` needs more bytes than there are."""
+    """Raise MemoryError if ``what`` needs more bytes than are available."""
     there = available()
     if there is not None and needed > there:
         advice = advice or (
-            "fit fewer labels at a time, keep fewer features, or take a machine with "
+            "fit fewer labels at a time, keep fewer features, or use a machine with "
             "more memory"
         )
         raise MemoryError(
@@ -46,14 +46,14 @@ def check(needed: int, what: str, advice: str = "") -> None:
 
 
 def check_labels(needed: Callable[[int], int], n_labels: int, what: str) -> None:
-    """Raise MemoryError if so many labels do not fit, and say how many would."""
+    """Raise MemoryError if the labels do not fit in memory, and say how many would."""
     there = available()
     if there is None or needed(n_labels) <= there:
         return
     fits = _largest(lambda count: needed(count) <= there, n_labels)
     advice = (
         f"about {fits:,} labels would fit: fit the labels in groups of that size, or "
-        "leave out rare ones"
+        "drop rare ones"
         if fits
         else "not even one label would fit: keep fewer rows or features"
     )
@@ -61,7 +61,7 @@ def check_labels(needed: Callable[[int], int], n_labels: int, what: str) -> None
 
 
 def _largest(fits: Callable[[int], bool], bound: int) -> int:
-    """The largest number below ``bound`` that fits, by bisection; 0 if none does."""
+    """Find the largest number below ``bound`` that fits, by bisection; 0 if none."""
     low, high = 0, bound
     while high - low > 1:
         middle = (low + high) // 2
@@ -81,7 +81,7 @@ def _of_container(limit: Path, taken: Path) -> int | None:
 
 
 def _of_process() -> list[int]:
-    """What is left of the limits of this process, where it has any."""
+    """Return the remaining bytes for each limit of this process."""
     if sys.platform == "win32":
         return []
     taken, left = _sizes(_PROCESS), []
@@ -96,7 +96,7 @@ def _of_process() -> list[int]:
 
 
 def _sizes(file: Path) -> dict[str, int]:
-    """Lines such as ``MemAvailable:  123 kB``, in bytes."""
+    """Parse lines such as ``MemAvailable:  123 kB`` to bytes."""
     try:
         lines = file.read_text(encoding="ascii", errors="replace").splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""Moments: what n rows become. Additive over rows, and all that the solver sees."""
+"""Moments of rows: sufficient statistics of a fit, additive over rows."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import numpy as np
 from scipy import sparse
 
 from homi.arrays import canonical, dense
-from homi.linalg import Array
+from homi.typing import Array, Matrix
 
 #: Bytes of a temporary block of rows or columns.
 _BLOCK_BYTES = 16 * 2**20
 
-#: Bytes of one that is only summed, and of one that stays in the cache.
+#: Bytes of a block that is only summed, and of one that fits in the cache.
 _SUM_BYTES, _CACHE_BYTES = 2**18, 2**20
 
-#: Above this share of non-zeros, a block of sparse rows is multiplied faster dense.
+#: Above this share of nonzeros, sparse rows are multiplied faster as dense blocks.
 _THIN = 0.05
 
-#: Below this share of ones, so are labels as sparse ones.
+#: Below this share of ones, labels are multiplied faster as a sparse array.
 _THIN_LABELS = 0.1
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -29,20 +29,20 @@ _EPS = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Means and centred second moments of features X and labels Y.
+    """Means and centered second moments of features X and labels Y.
 
-    Centred moments keep all digits where a feature's mean is large beside its
-    spread; the raw ones (``G``, ``C``, ``YtY``, ``a``, ``b``) are derived.
+    Centered moments keep full precision where a feature's mean is large relative to its
+    standard deviation. The raw ones (``G``, ``C``, ``YtY``, ``a``, ``b``) are derived.
 
     Parameters
     ----------
     n : int or float
-        Number of rows, or, as a float, their total weight.
+        Number of rows (int), or their total weight (float).
     x_mean, y_mean : ndarray of shape (m,) and (l,)
         Column means.
     Sxx, Sxy, Syy : ndarray of shape (m, m), (m, l) and (l, l)
         Sums over rows of ``(x - x_mean)(x - x_mean)ᵀ`` and so on. A row of weight w
-        counts as w equal rows would.
+        counts like w copies of it.
     H : ndarray of shape (m, m) or None
         ``XᵀLX`` with the Laplacian L of a graph of the rows; None for no graph.
         It does not depend on the mean, because ``L1 = 0``.
@@ -58,18 +58,18 @@ class Moments:
 
     @classmethod
     def from_rows(
-        cls, X: Any, Y: Any, weights: Any = None, *, near: Array | None = None
+        cls, X: Matrix, Y: Matrix, weights: Any = None, *, near: Array | None = None
     ) -> Moments:
-        """Moments of dense or sparse X (n, m) and Y (n, l), accumulated in float64.
+        """Compute moments of dense or sparse X (n, m) and Y (n, l) in float64.
 
-        ``weights`` are n numbers, none of them negative; None for 1 each. Where numbers
-        ``near`` the means of X are known, dense rows without weights are read once
-        instead of three times; the moments are the same.
+        ``weights`` are n nonnegative numbers; None for 1 each. With numbers ``near``
+        the means of X, dense rows without weights take one pass instead of three; the
+        moments are the same.
         """
         if X.shape[0] != Y.shape[0]:
             raise ValueError(
                 f"X has {X.shape[0]} rows and Y has {Y.shape[0]}; "
-                "they must have one row per sample each."
+                "pass one row per sample in both."
             )
         if X.shape[0] == 0:
             raise ValueError("no rows: moments need at least one row of X and Y.")
@@ -86,9 +86,9 @@ class Moments:
 
     @classmethod
     def from_batches(cls, batches: Iterable[tuple[Any, ...]]) -> Moments:
-        """Moments of all rows of an iterable of batches, read once.
+        """Compute moments of all rows of an iterable of batches in one pass.
 
-        A batch is (X, Y) or (X, Y, weights); one of no weight at all is passed over.
+        A batch is (X, Y) or (X, Y, weights). A batch with all weights 0 is skipped.
         """
         total: Moments | None = None
         for X, Y, *weights in batches:
@@ -101,25 +101,25 @@ class Moments:
         return total
 
     def with_graph(
-        self, X: Any, L: sparse.csr_array, *, scale: Array | None = None
+        self, X: Matrix, L: sparse.csr_array, *, scale: Array | None = None
     ) -> Moments:
-        """The same moments with ``H = XᵀLX`` for the Laplacian L of X's rows.
+        """Return these moments with ``H = XᵀLX`` for the Laplacian L of X's rows.
 
-        X are the rows as they were given, also where these moments have been
-        standardised since; then ``scale`` is what their features were divided by.
+        X are the unscaled rows. If these moments are standardized, ``scale`` is the
+        standard deviation that features were divided by.
         """
-        # A total weight does not tell how many rows it is of.
+        # A total weight does not determine the number of rows.
         n = X.shape[0] if isinstance(self.n, float) else self.n
         if X.shape[0] != n or L.shape != (n, n):
             raise ValueError(
                 f"these are moments of {n} rows, got {X.shape[0]} rows of X and "
-                f"L of shape {L.shape}; pass the rows they were made from."
+                f"L of shape {L.shape}; pass the rows that the moments are of."
             )
         H = quadratic(X, L)
         return replace(self, H=H if scale is None else _scale(H, 1.0 / scale))
 
     def __add__(self, other: Moments) -> Moments:
-        """Moments of the rows of both; two graphs become one without edges between."""
+        """Return the moments of the rows of both; no edge connects their graphs."""
         if (self.H is None) != (other.H is None):
             raise ValueError(
                 "one part has a graph and the other has none; "
@@ -145,15 +145,15 @@ class Moments:
         )
 
     def scale(self) -> Array:
-        """Standard deviation of each feature, 1 where it is constant."""
+        """Return the standard deviation of each feature, 1 where it is constant."""
         return _deviations(np.diag(self.Sxx) / self.n, self.x_mean)
 
     def standardized(self) -> Moments:
-        """Moments of the rows with every feature at mean 0 and variance 1."""
-        return self.in_units(self.x_mean, self.scale())
+        """Return the moments of rows with every feature at mean 0 and variance 1."""
+        return self.scaled(self.x_mean, self.scale())
 
-    def in_units(self, mean: Array, scale: Array) -> Moments:
-        """Moments of the rows ``(x - mean) / scale``."""
+    def scaled(self, mean: Array, scale: Array) -> Moments:
+        """Return the moments of the rows ``(x - mean) / scale``."""
         by = 1.0 / scale
         return replace(
             self,
@@ -190,7 +190,7 @@ class Moments:
 
 
 def check_weights(weights: Any, n: int, name: str = "weights") -> Array:
-    """n weights as float64: finite, none negative, not all of them 0."""
+    """Check n weights: finite, none negative, not all 0. Return them as float64."""
     w = np.asarray(weights, dtype=np.float64)
     if w.shape != (n,):
         raise ValueError(
@@ -198,21 +198,23 @@ def check_weights(weights: Any, n: int, name: str = "weights") -> Array:
         )
     if not np.isfinite(w).all():
         raise ValueError(
-            f"{name} contains NaN or infinity; pass finite numbers, 0 for rows without "
-            "influence."
+            f"{name} contains NaN or infinity; pass finite numbers, and 0 for rows to "
+            "ignore."
         )
     if (w < 0).any():
         raise ValueError(
             f"{name} has {np.count_nonzero(w < 0)} negative numbers, the smallest "
-            f"{w.min():g}; pass 0 for rows without influence."
+            f"{w.min():g}; pass 0 for rows to ignore."
         )
     if not w.any():
-        raise ValueError(f"{name} are all zero: at least one row must count.")
+        raise ValueError(
+            f"{name} are all zero; pass a positive one for at least one row."
+        )
     return w
 
 
 def quadratic(X: Any, L: sparse.csr_array) -> Array:
-    """``XᵀLX`` of dense or sparse rows X and the Laplacian L of a graph of them."""
+    """``XᵀLX`` of dense or sparse rows X and the Laplacian L of their graph."""
     X = _rows(X)
     mean = _rough_means(X)
     H = (_sparse_quadratic if _is_thin(X) else _dense_quadratic)(X, L, mean)
@@ -220,50 +222,50 @@ def quadratic(X: Any, L: sparse.csr_array) -> Array:
     return H
 
 
-def column_units(X: Any, w: Array | None = None) -> tuple[Array, Array]:
-    """Means of the columns and their deviations, as in Moments but in O(nm)."""
+def column_scaling(X: Any, w: Array | None = None) -> tuple[Array, Array]:
+    """Return means and standard deviations of columns, as in Moments but in O(nm)."""
     X = _rows(X)
-    # Any value inside the spread will do to keep digits.
+    # Any value within the range of the data keeps precision.
     near = _rough_means(X[:100])
     gap, square = (_column_sums(X, near, w, power=k) / _total(X, w) for k in (1, 2))
     return near + gap, _deviations(square - gap**2, near)
 
 
 def _deviations(variance: Array, mean: Array) -> Array:
-    """Standard deviations, 1 where a column is constant up to rounding."""
+    """Return standard deviations, 1 where a column is constant up to rounding."""
     variance = np.maximum(variance, 0.0)
     constant = variance <= (10 * _EPS * mean) ** 2
     return np.where(constant, 1.0, np.sqrt(np.where(constant, 1.0, variance)))
 
 
 def _blocks(n_rows: int, n_columns: int, size: int | None = None) -> Iterator[slice]:
-    """Slices of rows whose float64 copy fits a block."""
+    """Return slices of rows whose float64 copy fits in a block."""
     step = max(1, (size or _BLOCK_BYTES) // (8 * max(1, n_columns)))
     return (slice(i, i + step) for i in range(0, n_rows, step))
 
 
-def _rows(A: Any) -> Any:
-    """Sparse input as a CSR array, which slices by rows; anything else as it is."""
+def _rows(A: Matrix) -> Matrix:
+    """Return sparse input as a CSR array, which is sliced by rows, other as ndarray."""
     if not sparse.issparse(A):
         return np.asarray(A)
     return sparse.csr_array(canonical(A))
 
 
-def _is_thin(A: Any) -> bool:
+def _is_thin(A: Matrix) -> bool:
     return sparse.issparse(A) and A.nnz <= _THIN * A.shape[0] * A.shape[1]
 
 
-def _as_float(A: Any) -> Any:
+def _as_float(A: Matrix) -> Matrix:
     return A.astype(np.float64, copy=False)
 
 
-def _total(A: Any, w: Array | None) -> float:
-    """Number of rows, or their total weight."""
+def _total(A: Matrix, w: Array | None) -> float:
+    """Return the number of rows, or their total weight."""
     return A.shape[0] if w is None else float(w.sum())
 
 
-def _root_weighted(A: Any, w: Array | None) -> Any:
-    """Rows times the root of their weight: squares and products get the weight."""
+def _root_weighted(A: Matrix, w: Array | None) -> Matrix:
+    """Multiply rows by the root of their weight, so that products get the weight."""
     if w is None:
         return A
     root = np.sqrt(w)
@@ -273,19 +275,21 @@ def _root_weighted(A: Any, w: Array | None) -> Any:
     return sparse.csr_array((data, A.indices, A.indptr), shape=A.shape)
 
 
-def _column_means(A: Any, w: Array | None = None) -> Array:
-    """Means in two passes: the second gives a constant column its value exactly."""
+def _column_means(A: Matrix, w: Array | None = None) -> Array:
+    """Compute means in two passes; the second makes constant columns exact."""
     means = _rough_means(A, w)
     return means + _column_sums(A, means, w) / _total(A, w)
 
 
-def _rough_means(A: Any, w: Array | None = None) -> Array:
-    """Means in one pass; exact up to the last division for labels of 0 and 1."""
+def _rough_means(A: Matrix, w: Array | None = None) -> Array:
+    """Compute means in one pass; exact up to the division for labels of 0 and 1."""
     return _column_sums(A, np.zeros(A.shape[1]), w) / _total(A, w)
 
 
-def _column_sums(A: Any, shift: Array, w: Array | None = None, power: int = 1) -> Array:
-    """Column sums of ``(A - shift)**power`` in float64 (scipy: float32 in float32)."""
+def _column_sums(
+    A: Matrix, shift: Array, w: Array | None = None, power: int = 1
+) -> Array:
+    """Sum ``(A - shift)**power`` over rows in float64; scipy would keep float32."""
     m = A.shape[1]
     if not sparse.issparse(A):
         sums = np.zeros(m)
@@ -319,31 +323,31 @@ def _make_symmetric(S: Array) -> None:
 
 
 def _subtract_outer(S: Array, n: float, u: Array, v: Array) -> Array:
-    """``S - n u vᵀ`` in place and in blocks: S may be the largest array there is."""
+    """``S - n u vᵀ``, in place and in blocks: S may be very large."""
     for rows in _blocks(*S.shape):
         S[rows] -= np.outer(n * u[rows], v)
     return S
 
 
 def _dense_scatter(
-    X: Any, Y: Any, x_mean: Array, y_mean: Array, w: Array | None
+    X: Matrix, Y: Matrix, x_mean: Array, y_mean: Array, w: Array | None
 ) -> tuple[Array, Array]:
     Sxx, Sxy = np.zeros((X.shape[1],) * 2), np.zeros((X.shape[1], Y.shape[1]))
     for rows in _blocks(*X.shape):
         block = None if w is None else w[rows]
-        centred = _root_weighted(dense(X[rows]) - x_mean, block)
-        Sxx += centred.T @ centred
-        # Centred on one side is enough, and leaves a sparse Y sparse.
-        Sxy += (_root_weighted(_as_float(Y[rows]), block).T @ centred).T
+        centered = _root_weighted(dense(X[rows]) - x_mean, block)
+        Sxx += centered.T @ centered
+        # Centering one side is enough, and keeps a sparse Y sparse.
+        Sxy += (_root_weighted(_as_float(Y[rows]), block).T @ centered).T
     return Sxx, Sxy
 
 
-def _read_once(X: Any, Y: Any, near: Array) -> tuple[Array, ...]:
-    """Means and centred moments, by the products of ``X - near`` and Y."""
+def _read_once(X: Any, Y: Matrix, near: Array) -> tuple[Array, ...]:
+    """Compute means and centered moments from products of ``X - near`` and Y."""
     (n, m), Y = X.shape, _thin(Y)
     Sxx, Sxy, gap = np.zeros((m, m)), np.zeros((m, Y.shape[1])), np.zeros(m)
-    # Small blocks stay in the cache; with fewer rows than columns, adding up would be
-    # most of the work.
+    # Small blocks fit in the cache, but with fewer rows than columns most of the time
+    # would be spent on summation.
     for rows in _blocks(n, m, min(_BLOCK_BYTES, max(_CACHE_BYTES, 32 * m * m))):
         moved = X[rows] - near
         Sxx += moved.T @ moved
@@ -352,15 +356,15 @@ def _read_once(X: Any, Y: Any, near: Array) -> tuple[Array, ...]:
     gap, y_mean = gap / n, _rough_means(Y)
     _subtract_outer(Sxx, n, gap, gap)
     _subtract_outer(Sxy, n, gap, y_mean)
-    YtY = (Y.T @ Y).toarray() if sparse.issparse(Y) else _product(Y, Y)
+    YtY = dense(Y.T @ Y) if sparse.issparse(Y) else _product(Y, Y)
     Syy = _subtract_outer(_as_float(YtY), n, y_mean, y_mean)
     return near + gap, y_mean, Sxx, Sxy, Syy
 
 
 def _thin(Y: Any) -> Any:
-    """Labels as a CSR array where few are there: most data have a few per cent.
+    """Convert labels to a CSR array if few are 1; most data have a few percent.
 
-    Even with the conversion, the products are then several times as fast.
+    Even with the conversion, products are then several times as fast.
     """
     if sparse.issparse(Y):
         return Y
@@ -375,7 +379,7 @@ def _thin(Y: Any) -> Any:
 
 
 def _sparse_scatter(
-    X: sparse.csr_array, Y: Any, x_mean: Array, y_mean: Array, w: Array | None
+    X: sparse.csr_array, Y: Matrix, x_mean: Array, y_mean: Array, w: Array | None
 ) -> tuple[Array, Array]:
     X = _without_full_means(X, x_mean)
     n, x_mean = _total(X, w), _column_means(X, w)
@@ -386,10 +390,10 @@ def _sparse_scatter(
 
 
 def _without_full_means(X: sparse.csr_array, x_mean: Array) -> sparse.csr_array:
-    """X with the mean taken off those columns that are stored in every row.
+    """Subtract the mean from the columns that are stored in every row.
 
-    No centred moment changes, nothing becomes denser, and such columns keep their
-    digits beside a large mean. In the others zeros keep the mean small.
+    Centered moments do not change, X stays as sparse, and such columns keep precision
+    beside a large mean. In other columns, zeros keep the mean small.
     """
     full = np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]
     if not full.any():
@@ -398,8 +402,8 @@ def _without_full_means(X: sparse.csr_array, x_mean: Array) -> sparse.csr_array:
     return sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)
 
 
-def _product(A: Any, B: Any) -> Array:
-    """``AᵀB`` as a dense array, a block at a time, for any mix of dense and sparse."""
+def _product(A: Matrix, B: Matrix) -> Array:
+    """``AᵀB`` as a dense array, in blocks, for any mix of dense and sparse."""
     if sparse.issparse(A) and sparse.issparse(B):
         return _sparse_product(A, B)
     out = np.zeros((A.shape[1], B.shape[1]))
@@ -414,26 +418,26 @@ def _sparse_product(A: sparse.csr_array, B: sparse.csr_array) -> Array:
     At, B_columns = _as_float(A).T.tocsr(), _as_float(B).tocsc()
     out = np.empty((A.shape[1], B.shape[1]))
     for columns in _blocks(B.shape[1], A.shape[1]):
-        out[:, columns] = (At @ B_columns[:, columns]).toarray()
+        out[:, columns] = dense(At @ B_columns[:, columns])
     return out
 
 
 def _dense_quadratic(X: Any, L: sparse.csr_array, mean: Array) -> Array:
-    """``XᵀLX``, a block of rows at a time."""
+    """``XᵀLX``, in blocks of rows."""
     X, H = _as_float(X), np.zeros((X.shape[1],) * 2)
     for rows in _blocks(*X.shape):
-        # Taking the mean off changes nothing in exact arithmetic; it keeps digits
-        # where the mean is large.
+        # Centering changes nothing in exact arithmetic; it keeps precision where the
+        # mean is large.
         edges = L if rows.stop >= X.shape[0] and rows.start == 0 else L[rows]
         H += (dense(X[rows]) - mean).T @ dense(edges @ X)
     return H
 
 
 def _sparse_quadratic(X: sparse.csr_array, L: sparse.csr_array, mean: Array) -> Array:
-    """``XᵀLX``, a block of columns at a time: LX is much denser than X."""
+    """``XᵀLX``, in blocks of columns: LX is much denser than X."""
     X_columns = sparse.csc_array(_as_float(_without_full_means(X, mean)))
     Xt = X_columns.T.tocsr()
     out = np.empty((X.shape[1], X.shape[1]))
     for columns in _blocks(X.shape[1], X.shape[1]):
-        out[:, columns] = (Xt @ (L @ X_columns[:, columns])).toarray()
+        out[:, columns] = dense(Xt @ (L @ X_columns[:, columns]))
     return out

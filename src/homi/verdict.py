@@ -1,19 +1,20 @@
-"""Which labels a classifier predicts: what shows a verdict asks here."""
+"""The labels that a classifier predicts, for all code that shows predictions."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
+
+from homi.arrays import dense
+from homi.typing import Mask, MatrixLike
 
 
-def predicted_labels(model: Any, X: Any, n_labels: int) -> NDArray[np.bool_]:
-    """Return which labels ``model.predict`` gives to rows, one column for each label.
+def predicted_labels(model: Any, X: MatrixLike, n_labels: int) -> Mask:
+    """Return the output of ``model.predict`` as booleans, one column per label.
 
-    No other code compares scores with a threshold to say what is predicted: the
-    threshold depends on the model. Classes of a 1-D y are taken apart into labels.
+    No other code compares scores with a threshold, because the threshold depends on the
+    model. Classes of a 1-D y become labels.
 
     Examples
     --------
@@ -22,13 +23,12 @@ def predicted_labels(model: Any, X: Any, n_labels: int) -> NDArray[np.bool_]:
     >>> predicted_labels(HOMI(gamma=0).fit(X, y), X, 1).ravel().tolist()
     [False, False, True, True]
     """
-    found = model.predict(X)
-    said = found.toarray() if sparse.issparse(found) else np.asarray(found)
-    if said.ndim == 1:
-        said = said[:, None] == np.asarray(model.classes_)[-n_labels:]
-    if said.shape[1] != n_labels:
+    found = np.asarray(dense(model.predict(X)))
+    if found.ndim == 1:
+        found = found[:, None] == np.asarray(model.classes_)[-n_labels:]
+    if found.shape[1] != n_labels:
         raise ValueError(
-            f"predict of {type(model).__name__} gave shape {said.shape} for {n_labels} "
-            "labels; pass a multi-label classifier."
+            f"predict of {type(model).__name__} returned shape {found.shape} for "
+            f"{n_labels} labels; pass a multi-label classifier."
         )
-    return np.asarray(said > 0)
+    return np.asarray(found > 0)

@@ -1,11 +1,11 @@
-"""What every multi-label classifier here has in common."""
+"""Base classes of all multi-label classifiers."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,42 +14,70 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from homi import memory
 from homi.base.targets import Target, check_target
-from homi.base.validation import check_rows
+from homi.base.validation import check_rows, checks_parameters
+from homi.typing import Array, Mask, Matrix, MatrixLike
 
-#: How near to 0 and 1 a score is a probability as it stands.
+#: Closer than this to 0 and 1, a score is bent to become a probability.
 TAIL = 0.05
 
 
-class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
-    """Input checks, label names, and predictions from scores.
+class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
+    """Check inputs, keep label names, and predict from scores.
 
-    A subclass sets what it learns in ``fit`` after ``_check_fit_input``, and gives
-    ``_scores(X)``: one column per label, above 0 where the label is predicted.
-    A 1-D y works too, as one label per class.
+    A subclass implements ``_fit(X, target)``, which sets the fitted attributes, and
+    ``_scores(X)``, which returns one column per label, above 0 where the label is
+    predicted. A 1-D y is supported, with one label per class.
     """
 
-    #: Values of the parameters that the HOMI paper searched.
+    #: Parameter grid that the HOMI paper searched.
     paper_grid: dict[str, list[Any]] = {}
-    #: Whether the equations are not public and had to be reconstructed.
+    #: True if the equations are not public and had to be reconstructed.
     reconstruction = False
-    #: Arrays of labels × labels that a fit holds at a time, at least.
+    #: Least number of arrays of shape (n_labels, n_labels) that a fit holds at a time.
     _label_squares = 0
 
+    classes_: NDArray[Any]
+    label_names_: NDArray[Any]
+
+    @checks_parameters
+    def fit(self, X: MatrixLike, y: MatrixLike) -> Self:
+        """Fit the classifier.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows.
+        y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
+            Labels: 0/1 or boolean with one column per label, or 1-D classes.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+        """
+        self._fit(*self._check_fit_input(X, y))
+        return self
+
+    def _fit(self, X: Matrix, target: Target) -> None:
+        """Set the fitted attributes from checked rows and labels."""
+        raise NotImplementedError
+
     def _check_fit_input(
-        self, X: Any, Y: Any, *, unknown: bool = False
-    ) -> tuple[Any, Target]:
+        self, X: MatrixLike, Y: MatrixLike, *, unknown: bool = False
+    ) -> tuple[Matrix, Target]:
+        """Return checked rows and labels, and keep the names of the labels."""
         if Y is None:
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, but "
                 "the target y is None; pass the labels as the second argument."
             )
-        X = check_rows(self, X, reset=True)
+        rows = check_rows(self, X, reset=True)
         target = check_target(Y, unknown=unknown)
-        check_consistent_length(X, target.indicator)
-        needed = partial(self._least_bytes, *X.shape)
+        check_consistent_length(rows, target.indicator)
+        needed = partial(self._least_bytes, *rows.shape)
         memory.check_labels(needed, target.indicator.shape[1], type(self).__name__)
         self._keep_target(target)
-        return X, target
+        return rows, target
 
     def _keep_target(self, target: Target) -> None:
         """Keep names, classes and encoding of the labels."""
@@ -57,15 +85,15 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         self._target = target.encoding
 
     def _least_bytes(self, n: int, m: int, n_labels: int) -> int:
-        """Bytes without which no fit is possible."""
+        """Return the least number of bytes that a fit needs."""
         return 8 * (m * n_labels + self._label_squares * n_labels**2)
 
     @abstractmethod
-    def _scores(self, X: Any) -> NDArray[np.float64]:
-        """Scores of checked rows."""
+    def _scores(self, X: Matrix) -> Array:
+        """Return the scores of checked rows."""
 
-    def decision_function(self, X):
-        """Score of each label, above 0 where it is predicted.
+    def decision_function(self, X: MatrixLike) -> Array:
+        """Return the score of each label, above 0 where it is predicted.
 
         Parameters
         ----------
@@ -80,12 +108,12 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         scores = self._checked_scores(X)
         return scores.ravel() if self._target.kind == "binary" else scores
 
-    def ranking_scores(self, X):
-        """Scores that compare the labels of a row with each other.
+    def ranking_scores(self, X: MatrixLike) -> Array:
+        """Return scores that can be compared between the labels of a row.
 
-        Ranking metrics and their scorers take these. They are the decision scores,
-        except where those are margins, each on its label's own scale: then they are
-        probabilities, and their order need not agree with the signs of the margins.
+        Ranking metrics and their scorers use these. By default they are the decision
+        scores. Where each decision score is a margin on its label's own scale, they
+        are probabilities, whose order need not agree with the signs of the margins.
 
         Parameters
         ----------
@@ -99,7 +127,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         """
         return self.decision_function(X)
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> NDArray[Any]:
         """Predict the labels of each row.
 
         Parameters
@@ -112,22 +140,27 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         Y : ndarray of shape (n_samples, n_labels) of 0 and 1, or (n_samples,) of
             classes if the classifier was fitted on a 1-D y
         """
+        target = getattr(self, "_target", None)
+        if target is not None and target.kind == "multilabel-indicator":
+            return self._as_labels(self._positive(X))
         scores = self._checked_scores(X)
-        if self._target.kind == "multilabel-indicator":
-            return self._as_labels(scores > 0)
         if self._target.kind == "binary":
             return self.classes_[(scores.ravel() > 0).astype(int)]
         return self.classes_[scores.argmax(axis=1)]
 
-    def _as_labels(self, positive: NDArray[np.bool_]) -> NDArray[Any]:
-        """Indicators in the integer type that the labels came in."""
+    def _positive(self, X: MatrixLike) -> Mask:
+        """Return True where a label is predicted."""
+        return self._checked_scores(X) > 0
+
+    def _as_labels(self, positive: Mask) -> NDArray[Any]:
+        """Return indicators in the integer type of the training labels."""
         return positive.view(np.int8).astype(self._target.dtype, copy=False)
 
-    def predict_proba(self, X):
-        """Probability of each label, strictly between 0 and 1, growing with the score.
+    def predict_proba(self, X: MatrixLike) -> Array:
+        """Return the probability of each label, strictly between 0 and 1.
 
-        Not calibrated, where the class does not say so: the score itself, bent at 0 and
-        1 to stay inside.
+        It increases with the score. It is not calibrated unless the class says so: it
+        is the score itself, bent near 0 and 1 to stay between them.
 
         Parameters
         ----------
@@ -146,17 +179,18 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
             inside /= inside.sum(axis=1, keepdims=True)
         return inside
 
-    def _probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _probabilities(self, scores: Array) -> Array:
         return _bend(scores + 0.5)
 
-    def _checked_scores(self, X: Any) -> NDArray[np.float64]:
+    def _checked_scores(self, X: MatrixLike) -> Array:
         return self._scores(self._checked_rows(X))
 
-    def _checked_rows(self, X: Any) -> Any:
+    def _checked_rows(self, X: MatrixLike) -> Matrix:
         check_is_fitted(self)
         return check_rows(self, X, reset=False)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.multi_output = True
@@ -165,39 +199,37 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
 
 
 class LinearMultiLabelClassifier(MultiLabelClassifier):
-    """Scores that are linear in the features, by ``coef_`` and ``intercept_``."""
+    """Base class of classifiers whose scores are ``X @ coef_.T + intercept_``."""
 
-    def _features(self, X: Any) -> Any:
-        """What the scores are linear in: checked rows, unless they are mapped."""
+    coef_: Array
+    intercept_: Array
+
+    def _features(self, X: Matrix) -> Matrix:
+        """Return the features that the scores are linear in: the checked rows."""
         return X
 
-    def _scores(self, X: Any) -> NDArray[np.float64]:
-        scores = self._features(X) @ self.coef_.T
+    def _scores(self, X: Matrix) -> Array:
+        scores: Array = self._features(X) @ self.coef_.T
         scores += self.intercept_
         return scores
 
-    def predict(self, X):
-        target = getattr(self, "_target", None)
-        if target is None or target.kind != "multilabel-indicator":
-            return super().predict(X)
+    def _positive(self, X: MatrixLike) -> Mask:
         # One pass over the product instead of one to add and one to compare.
-        return self._as_labels(self._checked_product(X) > -self.intercept_)
+        return self._checked_product(X) > -self.intercept_
 
-    predict.__doc__ = MultiLabelClassifier.predict.__doc__
-
-    def _checked_product(self, X: Any) -> NDArray[np.float64]:
+    def _checked_product(self, X: Matrix) -> Array:
         if self._is_plain(X):
             with np.errstate(invalid="ignore", over="ignore"):
                 product = X @ self.coef_.T
-                # NaN or infinity in a row of X is in its product as well: the
-                # smaller of the two tells.
+                # NaN or infinity in a row of X is in its product as well: it is
+                # enough to check the smaller of the two.
                 small = X if X.size < product.size else product
                 if math.isfinite(np.vdot(small, small)):
                     return product
         return self._features(self._checked_rows(X)) @ self.coef_.T
 
     def _is_plain(self, X: Any) -> bool:
-        """Whether X has nothing to check but its values: an array such as fit saw."""
+        """Return True for an array like that of fit: only its values need checks."""
         return (
             type(X) is np.ndarray
             and X.dtype == np.float64
@@ -209,32 +241,30 @@ class LinearMultiLabelClassifier(MultiLabelClassifier):
         )
 
 
-def strictly_inside(p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Probabilities that rounding took to 0 or 1, back between them."""
+def strictly_inside(p: Array) -> Array:
+    """Move probabilities that were rounded to 0 or 1 back between them."""
     return np.clip(p, np.nextafter(0.0, 1.0), np.nextafter(1.0, 0.0))
 
 
-#: Probabilities on the wrong side of one half are brought about this near to it.
+#: Probabilities on the wrong side of one half are moved about this close to it.
 NEAR_HALF = 1e-6
 
 
-def agreeing(
-    p: NDArray[np.float64], predicted: NDArray[np.bool_]
-) -> NDArray[np.float64]:
-    """Probabilities above one half just where a label is predicted.
+def agreeing(p: Array, predicted: Mask) -> Array:
+    """Make probabilities exceed one half exactly where a label is predicted.
 
-    Those on the other side of one half are brought next to it, in the same order; the
-    others stay as they are.
+    Those on the wrong side of one half are moved next to it and keep their order; the
+    others do not change.
     """
     above = 0.5 + NEAR_HALF * (0.5 + p)
     below = 0.5 - NEAR_HALF * (1.5 - p)
     return np.where(predicted, np.maximum(p, above), np.minimum(p, below))
 
 
-def _bend(g: NDArray[np.float64]) -> NDArray[np.float64]:
-    """g where it is well inside (0, 1), hyperbolic tails that never reach 0 or 1."""
+def _bend(g: Array) -> Array:
+    """Keep g well inside (0, 1), and add hyperbolic tails that never reach 0 or 1."""
     below = TAIL**2 / (2 * TAIL - np.minimum(g, TAIL))
     above = TAIL**2 / (2 * TAIL - np.minimum(1.0 - g, TAIL))
-    # Far out, 1 less the tail is rounded to 1.
+    # For large g, 1 minus the tail is rounded to 1.
     above = np.minimum(1.0 - above, np.nextafter(1.0, 0.0))
     return np.where(g < TAIL, below, np.where(g > 1 - TAIL, above, g))

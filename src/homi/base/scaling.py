@@ -1,36 +1,38 @@
-"""Features at unit variance for classifiers that need the rows themselves."""
+"""Scale features to unit variance for classifiers that use rows, not moments."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
+from homi.arrays import dense
+from homi.typing import Array, Matrix
+
 
 class Scaler:
-    """Rows -> rows with variance 1, and mean 0 unless it was given sparse ones.
+    """Scale rows to variance 1, and to mean 0 if it was fitted to dense rows.
 
-    Classifiers with an intercept that costs nothing learn the same from both.
+    A classifier whose intercept is not penalized learns the same from both.
 
     Attributes
     ----------
     mean : ndarray of shape (n_features,)
-        Of the rows that it was given.
+        Means of the rows that it was fitted to.
     shift, scale : ndarray of shape (n_features,)
         A row x becomes ``(x - shift) / scale``.
     """
 
-    def __init__(self, X: Any, weights: Any = None):
+    def __init__(self, X: Matrix, weights: Array | None = None) -> None:
         found = StandardScaler(with_mean=False).fit(X, sample_weight=weights)
         self.mean, self.scale = found.mean_, found.scale_
         self.shift = np.zeros_like(found.mean_) if sparse.issparse(X) else found.mean_
 
-    def __call__(self, X: Any) -> Any:
+    def __call__(self, X: Matrix) -> Matrix:
+        """Return the scaled rows."""
         if not sparse.issparse(X):
             return (X - self.shift) / self.scale
         if not self.shift.any():
             return sparse.csr_array(X.multiply(1.0 / self.scale))
-        # It was given dense rows of this many columns before.
-        return (X.toarray() - self.shift) / self.scale
+        # It was fitted to dense rows, so a dense array of this width fits in memory.
+        return (dense(X) - self.shift) / self.scale

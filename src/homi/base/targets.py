@@ -1,4 +1,4 @@
-"""Targets in every form a user has -> an n × l indicator matrix, and back."""
+"""Check targets: any container or classes -> an n × l indicator matrix, and back."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ from scipy import sparse
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
-from homi.arrays import as_numbers, canonical
+from homi.arrays import as_numbers, canonical, dense
+from homi.typing import Mask, Matrix, MatrixLike
 
-#: Who takes unknown labels.
-_HINT = ', or take HOMI(missing_labels="ignore"), which fills columns of 0 and 1'
+#: Estimator that accepts missing labels.
+_HINT = ', or use HOMI(missing_labels="ignore"), which imputes columns of 0 and 1'
 
-#: A dense Y larger than this, and sparser than that, is worked on as a sparse one.
+#: A dense Y with more entries, and a smaller share of ones, is converted to sparse.
 _LARGE, _SPARSE = 1_000_000, 0.1
 
 
 @dataclass(frozen=True)
 class Encoding:
-    """How a target was given, so that predictions can be given back alike.
+    """Form of a target, so that predictions have the same form.
 
-    ``kind`` is ``"multilabel-indicator"``, ``"binary"`` or ``"multiclass"``; the last
-    two come from a 1-D y, which has one column per class (one in all if binary).
+    ``kind`` is ``"multilabel-indicator"``, ``"binary"`` or ``"multiclass"``. The last
+    two come from a 1-D y, which has one column per class, or a single one if binary.
     ``dtype`` is the integer type of predicted indicators.
     """
 
@@ -35,32 +36,33 @@ class Encoding:
 
 @dataclass(frozen=True)
 class Target:
-    """A checked target: the indicator matrix and what is needed to undo it.
+    """A checked target: the indicator matrix and what is needed to invert it.
 
-    Where some entries are unknown, ``known`` says which are not, the others are 0.
+    If some labels are missing, ``known`` marks the others; missing ones are 0.
     """
 
-    indicator: Any
+    indicator: Matrix
     names: NDArray[Any]
     classes: NDArray[Any]
     encoding: Encoding
-    known: NDArray[np.bool_] | None = None
+    known: Mask | None = None
 
 
-def check_target(Y: Any, *, unknown: bool = False, compact: bool = True) -> Target:
+def check_target(
+    Y: MatrixLike, *, unknown: bool = False, compact: bool = True
+) -> Target:
     """Check a target and turn it into an indicator matrix.
 
     Parameters
     ----------
     Y : array-like or sparse matrix of shape (n_samples, n_labels) or (n_samples,)
-        0/1 or boolean indicators, a data frame of them (whose column names become
-        the names of the labels), or 1-D classes.
+        0/1 or boolean indicators, or 1-D classes. Column names of a data frame
+        become the names of the labels.
     unknown : bool
-        Whether NaN or None in a matrix of indicators stands for a label that is not
-        known; else it is an error.
+        Whether NaN or None in an indicator matrix stands for a missing label;
+        otherwise it is an error.
     compact : bool
-        Whether indicators become float64, sparse where that is much smaller; if not,
-        they stay as they came.
+        Whether to convert indicators to float64, sparse where that is much smaller.
     """
     columns = getattr(Y, "columns", None)
     values = _values(Y)
@@ -69,7 +71,7 @@ def check_target(Y: Any, *, unknown: bool = False, compact: bool = True) -> Targ
         values, known = _without_unknown(values)
     is_column = known is None and values.ndim == 2 and _is_column_of_classes(values)
     if values.ndim == 1 or is_column:
-        return _binarise(values)
+        return _binarize(values)
     if values.ndim != 2:
         raise ValueError(
             f"Y must be (n_samples, n_labels), got an array of shape {values.shape}; "
@@ -78,28 +80,28 @@ def check_target(Y: Any, *, unknown: bool = False, compact: bool = True) -> Targ
     indicator = _check_indicator(values)
     indicator = _compact(indicator) if compact else indicator
     names = _names(columns, values.shape[1])
-    # scikit-learn's convention for indicators. Never fewer than two: its scorers take
-    # the last class for the positive one and turn scores round where that is the first.
+    # scikit-learn's convention for indicators. There are at least two: its scorers take
+    # the last class as the positive one and negate scores where that is the first.
     classes = np.arange(max(2, len(names)))
-    # Integers come back in their own type, anything else as plain integers.
+    # Integers keep their type, anything else becomes plain integers.
     dtype = values.dtype if values.dtype.kind in "iu" else np.dtype(int)
     encoding = Encoding("multilabel-indicator", dtype)
     return Target(indicator, names, classes, encoding, known)
 
 
-def _values(Y: Any) -> Any:
-    """Labels as an array, or as a CSR array in canonical form."""
+def _values(Y: MatrixLike) -> Matrix:
+    """Return labels as an array, or as a CSR array in canonical form."""
     if sparse.issparse(Y):
         return sparse.csr_array(canonical(Y))
     return as_numbers(np.asarray(Y))
 
 
-def _without_unknown(values: Any) -> tuple[Any, NDArray[np.bool_] | None]:
-    """Labels with 0 for the unknown ones, and which are known; None if all are."""
+def _without_unknown(values: Matrix) -> tuple[Matrix, Mask | None]:
+    """Return labels with 0 for missing ones, and which are known, or None for all."""
     if sparse.issparse(values):
         if values.dtype.kind != "f" or not np.isnan(values.data).any():
             return values, None
-        values = values.toarray()
+        values = dense(values)
     if values.dtype.kind not in "Of":
         return values, None
     missing = _is_missing(values)
@@ -107,7 +109,7 @@ def _without_unknown(values: Any) -> tuple[Any, NDArray[np.bool_] | None]:
     return values, ~missing if missing.any() else None
 
 
-def _is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
+def _is_missing(values: NDArray[Any]) -> Mask:
     if values.dtype.kind == "f":
         return np.isnan(values)
     flat = (_is_nothing(value) for value in values.ravel())
@@ -115,17 +117,17 @@ def _is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _is_nothing(value: Any) -> bool:
-    """None, NaN, and what data frames have for them."""
+    """Return True for None, NaN, and the missing values of data frames."""
     if value is None:
         return True
     try:
         return bool(value != value)
-    except TypeError:  # of pandas' NA nobody can tell whether it differs from itself
+    except TypeError:  # comparing pandas' NA gives NA, which has no truth value
         return True
 
 
-def _is_column_of_classes(values: Any) -> bool:
-    """A single column that is not an indicator is a 1-D y written upright."""
+def _is_column_of_classes(values: Matrix) -> bool:
+    """Return True for a single column of classes, which is a 1-D y."""
     if sparse.issparse(values) or values.shape[1] != 1:
         return False
     return values.dtype.kind in "OUS" or not np.isin(values, (0, 1)).all()
@@ -137,10 +139,10 @@ def _names(columns: Any, n_labels: int) -> NDArray[Any]:
     return np.array(list(columns), dtype=object)
 
 
-def _check_indicator(values: Any) -> Any:
+def _check_indicator(values: Matrix) -> Matrix:
     if 0 in values.shape:
         raise ValueError(
-            f"Y has shape {values.shape}: there must be at least one sample and one "
+            f"Y has shape {values.shape}: it must have at least one sample and one "
             "label."
         )
     stored = values.data if sparse.issparse(values) else values
@@ -175,12 +177,12 @@ def _check_finite(stored: NDArray[Any]) -> None:
 def _not_known(what: str, count: Any, hint: str) -> str:
     return (
         f"Input y contains {what} in {count} of its entries; labels must be 0 or 1: "
-        f"drop these rows or decide their labels first{hint}."
+        f"drop these rows or fill in their labels first{hint}."
     )
 
 
-def _compact(values: Any) -> Any:
-    """The indicator in float64, sparse where that is much smaller."""
+def _compact(values: Matrix) -> Matrix:
+    """Return the indicator in float64, sparse where that is much smaller."""
     if sparse.issparse(values):
         return values.astype(np.float64)
     is_sparse = np.count_nonzero(values) <= _SPARSE * values.size
@@ -189,11 +191,11 @@ def _compact(values: Any) -> Any:
     return values.astype(np.float64)
 
 
-def _binarise(y: NDArray[Any]) -> Target:
-    """One column per class of a 1-D y; a single one where there are two classes."""
+def _binarize(y: NDArray[Any]) -> Target:
+    """Return one column per class of a 1-D y; a single one for two classes."""
     y = y.ravel()
     if y.size == 0:
-        raise ValueError("y is empty: there must be at least one sample.")
+        raise ValueError("y is empty: it must have at least one sample.")
     if y.dtype.kind == "f":
         _check_finite(y)
     check_classification_targets(y)
@@ -202,7 +204,7 @@ def _binarise(y: NDArray[Any]) -> Target:
     if len(classes) < 2:
         raise ValueError(
             f"y holds only one class, {classes[0]!r}: a classifier needs at least two; "
-            "for a label that is always or never there pass y as a 0/1 column."
+            "for a label that is constant, pass y as a 0/1 column."
         )
     kind = type_of_target(y, input_name="y")
     names = classes[1:] if len(classes) == 2 else classes

@@ -1,28 +1,42 @@
-"""Rows in every form a user has -> finite floats, dense or canonical sparse."""
+"""Check parameters and rows: any container -> finite floats, dense or sparse."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from homi.arrays import canonical
+from homi.arrays import canonical, dense
+from homi.base._compat import fit_context
+from homi.typing import Array, Matrix, MatrixLike
 
-_ROWS = {"accept_sparse": ("csr", "csc"), "dtype": (np.float64, np.float32)}
+P = ParamSpec("P")
+R = TypeVar("R")
 
-#: Largest magnitude of a feature: its sixth power is still a number.
+_ROWS: dict[str, Any] = {
+    "accept_sparse": ("csr", "csc"),
+    "dtype": (np.float64, np.float32),
+}
+
+#: Largest magnitude of a feature: its sixth power is still finite.
 LARGEST = 1e50
-#: Rows all of whose features are smaller have squares that round to 0.
+#: Smallest magnitude of the largest feature: squares of smaller ones round to 0.
 SMALLEST = 1e-100
-#: Rows in single precision with larger features are worked on in double precision.
+#: Rows in single precision with larger features are converted to double precision.
 _LARGEST_SINGLE = 1e9
 
 
-def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Check rows with scikit-learn, then their range; the caller's X is not changed.
+def checks_parameters(fit: Callable[P, R]) -> Callable[P, R]:
+    """Make a fit method check the parameters by ``_parameter_constraints`` first."""
+    return fit_context(prefer_skip_nested_validation=False)(fit)
+
+
+def check_rows(estimator: Any, X: MatrixLike, *, reset: bool) -> Matrix:
+    """Check rows with scikit-learn, then their range; do not change the caller's X.
 
     ``reset`` is True in ``fit``, which keeps the number and names of the features.
     """
@@ -30,12 +44,12 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
     return _in_range(X, getattr(estimator, "feature_names_in_", None), fit=reset)
 
 
-def check_block(X: Any, names: Any = None) -> Any:
-    """Check rows of a collection whose columns have been checked before."""
+def check_block(X: MatrixLike, names: Any = None) -> Matrix:
+    """Check a block of rows of a collection whose columns have been checked."""
     return _in_range(check_array(X, **_ROWS), names, fit=False)
 
 
-def _in_range(X: Any, names: Any, *, fit: bool) -> Any:
+def _in_range(X: Matrix, names: Any, *, fit: bool) -> Matrix:
     X = canonical(X) if sparse.issparse(X) else X
     values = X.data if sparse.issparse(X) else X
     largest = float(max(-values.min(), values.max())) if values.size else 0.0
@@ -52,18 +66,18 @@ def _in_range(X: Any, names: Any, *, fit: bool) -> Any:
     return X
 
 
-def _too_large(X: Any, names: Any) -> str:
+def _too_large(X: Matrix, names: Any) -> str:
     peaks = np.maximum(_ends(X.max(axis=0)), -_ends(X.min(axis=0)))
     j = int(peaks.argmax())
     name = f"{j}" if names is None else f"{j} ({names[j]!r})"
     others = int(np.count_nonzero(peaks > LARGEST)) - 1
     more = f" and {others} more" if others else ""
     return (
-        f"column {name} of X{more} is out of range: magnitude {peaks[j]:.3g}, at most "
-        f"{LARGEST:g} is possible. Rescale it, for example divide it by a constant "
-        "in fit and in predict."
+        f"column {name} of X{more} is out of range: its magnitude is {peaks[j]:.3g}, "
+        f"the largest allowed is {LARGEST:g}. Rescale it, for example "
+        "divide it by a constant in fit and in predict."
     )
 
 
-def _ends(row: Any) -> Any:
-    return row.toarray().ravel() if sparse.issparse(row) else row
+def _ends(row: Matrix) -> Array:
+    return dense(row).ravel()

@@ -19,10 +19,10 @@ from typing import Any, NamedTuple, TypeAlias
 import arff
 import numpy as np
 
-from homi.arrays import Matrix
 from homi.budget import Budget, Refused
 from homi.datasets.dataset import Content, Labels, Table, csr
 from homi.datasets.files import at_line, lines, number, short, split_name
+from homi.typing import Matrix
 
 Lines: TypeAlias = Iterator[tuple[int, str]]
 Lookup: TypeAlias = dict[str | None, float]

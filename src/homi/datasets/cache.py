@@ -199,7 +199,7 @@ def _write(path: Path, parsed: Parsed) -> None:
     try:
         arrays = _packed(parsed)
         path.parent.mkdir(parents=True, exist_ok=True)
-        with whole_file(path) as unfinished, open(unfinished, "xb") as file:
+        with whole_file(path) as unfinished, open(unfinished, "wb") as file:
             np.savez(file, allow_pickle=False, **arrays)
         # Keep one result per source; others were made by other code or options.
         for other in path.parent.glob(f"{path.stem.partition('-')[0]}-*.npz"):

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from homi.arrays import Matrix
 from homi.budget import Budget
+from homi.typing import Matrix
 
 #: How to choose label columns, as in `homi.datasets.read`.
 Labels: TypeAlias = "str | os.PathLike[str] | Sequence[str]"

@@ -110,7 +110,7 @@ def writing(path: Path) -> Iterator[IO[bytes]]:
     """Write a file, compressed as its suffix says; replace `path` only at the end."""
     with (
         whole_file(path) as unfinished,
-        _OPENERS[split_name(path)[2]](unfinished, "xb") as file,
+        _OPENERS[split_name(path)[2]](unfinished, "wb") as file,
     ):
         yield file
 

@@ -11,9 +11,9 @@ from typing import TypeAlias, TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike
 
-from homi.arrays import MatrixLike
 from homi.atomic_write import whole_file
-from homi.datasets.folds import Indices, Splitter, n_rows
+from homi.datasets.folds import Splitter, n_rows
+from homi.typing import Indices, Matrix
 
 #: Test set, or pair (train, test).
 Fold: TypeAlias = "ArrayLike | tuple[ArrayLike, ArrayLike]"
@@ -45,7 +45,7 @@ class FixedFolds(Splitter):
     def _n_folds(self) -> int:
         return len(self._given(None))
 
-    def _test_sets(self, X: MatrixLike, y: MatrixLike) -> list[Indices]:
+    def _test_sets(self, X: Matrix, y: Matrix) -> list[Indices]:
         return self._given(n_rows(X))
 
     def _given(self, n_samples: int | None) -> list[Indices]:

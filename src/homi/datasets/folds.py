@@ -22,18 +22,17 @@ from sklearn.preprocessing import label_binarize
 from sklearn.utils import indexable
 from sklearn.utils.multiclass import type_of_target
 
-from homi.arrays import MatrixLike, dense
+from homi.arrays import dense
+from homi.typing import Indices, Matrix, MatrixLike, RandomState
 
-Indices: TypeAlias = NDArray[np.intp]
 Split: TypeAlias = tuple[Indices, Indices]
-RandomState: TypeAlias = "int | np.random.RandomState | None"
 
 
 class Splitter(BaseCrossValidator):  # type: ignore[misc]
     """Base of the splitters: makes pairs (train, test) of test sets."""
 
     @abstractmethod
-    def _test_sets(self, X: MatrixLike, y: MatrixLike) -> list[Indices]:
+    def _test_sets(self, X: Matrix, y: Matrix) -> list[Indices]:
         """Return the rows of each test set."""
 
     @abstractmethod
@@ -58,7 +57,7 @@ class Splitter(BaseCrossValidator):  # type: ignore[misc]
         return self._n_folds()
 
     def split(
-        self, X: MatrixLike, y: MatrixLike = None, groups: object = None
+        self, X: MatrixLike, y: MatrixLike | None = None, groups: object = None
     ) -> Iterator[Split]:
         """Split rows into training and test sets.
 
@@ -85,7 +84,7 @@ class Splitter(BaseCrossValidator):  # type: ignore[misc]
             )
         return self._pairs(*indexable(X, y))
 
-    def _pairs(self, X: MatrixLike, y: MatrixLike) -> Iterator[Split]:
+    def _pairs(self, X: Matrix, y: Matrix) -> Iterator[Split]:
         n_samples = n_rows(X)
         for test in self._test_sets(X, y):
             is_train = np.ones(n_samples, dtype=bool)
@@ -141,7 +140,7 @@ class IterativeStratifiedKFold(Splitter):
     def _n_folds(self) -> int:
         return int(self.n_splits)
 
-    def _test_sets(self, X: MatrixLike, y: MatrixLike) -> list[Indices]:
+    def _test_sets(self, X: Matrix, y: Matrix) -> list[Indices]:
         if y is None:
             raise ValueError(
                 "y is None: stratification needs the labels; pass split(X, y), or use "
@@ -174,12 +173,12 @@ def _check_constructor(n_splits: object, shuffle: object) -> None:
         raise ValueError(f"shuffle must be True or False, got {shuffle!r}.")
 
 
-def n_rows(X: MatrixLike) -> int:
+def n_rows(X: Matrix) -> int:
     """Return the number of rows of an array or a list."""
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
-def _indicator(y: MatrixLike) -> NDArray[np.bool_]:
+def _indicator(y: Matrix) -> NDArray[np.bool_]:
     """Return one boolean column per label, at least the two that are needed."""
     values = np.asarray(dense(y))
     if values.ndim == 1:

@@ -10,11 +10,11 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from homi.arrays import Matrix
 from homi.budget import Budget, Refused
 from homi.datasets.dataset import Content, Table, csr
 from homi.datasets.files import at_line, lines, number, short
 from homi.datasets.labels import check_unique
+from homi.typing import Matrix
 
 #: Labels of a row, and the indices and values of its features.
 Row: TypeAlias = tuple[list[int], list[int], list[float]]

@@ -12,11 +12,11 @@ from typing import IO, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from homi.arrays import Matrix
 from homi.budget import Budget, Refused
 from homi.datasets.dataset import Content, Table, csr
 from homi.datasets.files import open_binary, split_name
 from homi.datasets.labels import check_unique
+from homi.typing import Matrix
 
 Arrays: TypeAlias = dict[str, NDArray[Any]]
 

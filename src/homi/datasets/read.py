@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from homi.arrays import Matrix
 from homi.budget import Budget
 from homi.datasets import arff, libsvm, npz
 from homi.datasets.dataset import Content, Dataset, Labels, Table
 from homi.datasets.files import number, short, split_name
 from homi.datasets.labels import check_unique, indicators, split
+from homi.typing import Matrix
 
 Nominal: TypeAlias = Literal["codes", "onehot"]
 Missing: TypeAlias = Literal["error", "mean", "median", "most_frequent", "zero"]

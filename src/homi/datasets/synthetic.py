@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from scipy import sparse as sp
 from scipy.stats import norm
 
-from homi.arrays import Matrix
 from homi.datasets.dataset import Dataset
+from homi.typing import Matrix
 
 RandomState: TypeAlias = "int | np.random.RandomState | np.random.Generator | None"
 

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from homi.arrays import Matrix, canonical, dense
+from homi.arrays import canonical, dense
 from homi.datasets.dataset import Dataset
 from homi.datasets.files import split_name, writing
 from homi.datasets.libsvm import NAMES
+from homi.typing import Matrix
 
 Writer: TypeAlias = Callable[[Dataset, IO[bytes]], None]
 

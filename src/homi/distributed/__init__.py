@@ -1,7 +1,7 @@
-"""Dask collections -> moments, where the data is; only moments are moved."""
+"""Moments of Dask collections, computed by the workers that hold the data."""
 
 from homi.distributed.blocks import Block, Blocks, columns_like, row_blocks
-from homi.distributed.exact import neighbour_product
+from homi.distributed.exact import neighbor_product
 from homi.distributed.predict import lazily
 from homi.distributed.sample import taken
 from homi.distributed.sums import summed
@@ -14,7 +14,7 @@ __all__ = [
     "computed",
     "fused",
     "lazily",
-    "neighbour_product",
+    "neighbor_product",
     "row_blocks",
     "summed",
     "taken",

@@ -1,45 +1,42 @@
-"""The exact graph of rows that lie in blocks: every block against every block.
+"""Exact neighbor graph of rows in blocks, by comparing all pairs of blocks.
 
-The neighbours of a block are found among each block in turn and the best are kept;
-then the edges between two blocks give their part of H. What is kept of a pair of
-blocks are s + 1 candidates a row, or a matrix of m × m.
+The neighbors of a block are searched in each block in turn, and the best are kept. Then
+the edges between two blocks contribute to H. A pair of blocks needs memory for s + 1
+candidates per row, or for one m × m matrix.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from dask.delayed import Delayed, delayed
 
-from homi.distributed.blocks import Block, Blocks, stacked
+from homi.distributed.blocks import Block, Blocks, CheckRows, stacked
 from homi.distributed.tasks import each, fused, tree_sum
-from homi.graph.between import edge_product, found_among, nearest_of
-from homi.linalg import Array
+from homi.graph.block_pairs import edge_product, found_among, nearest_of
+from homi.typing import Array, Matrix
 
-#: Blocks next to each other are joined until there are no more than these: pairs of
-#: blocks grow with the square.
+#: Maximum number of blocks; adjacent blocks are joined, because the number of pairs
+#: grows with the square.
 _MOST = 24
 
 
-def neighbour_product(
+def neighbor_product(
     blocks: Blocks,
     n_neighbors: int,
     mean: Array,
     scale: Array,
-    check: Callable[[Any, int, int, int], Any],
+    check: CheckRows,
 ) -> Delayed:
-    """``H = XᵀLX`` with L of the rows most correlated with each row.
+    """``H = XᵀLX`` with the Laplacian L of the exact neighbor graph.
 
-    Rows are compared as ``(X - mean) / scale``; H is of rows as they are. ``check``
-    checks the rows of a block, by its number and its first and last row.
+    Rows are compared as ``(X - mean) / scale``; H is that of unscaled rows. ``check``
+    checks the rows of a block, given its number and its first and last row.
     """
     groups = _joined(blocks.blocks, check)
-    units = delayed((mean, scale))
+    scaling = delayed((mean, scale))
     near = []
     for start, stop, X in groups:
         found = [
-            delayed(found_among)(X, other, n_neighbors + 1, units, first)
+            delayed(found_among)(X, other, n_neighbors + 1, scaling, first)
             for first, _, other in groups
         ]
         near.append(delayed(nearest_of)(found, start, stop, n_neighbors))
@@ -56,10 +53,8 @@ def neighbour_product(
     return tree_sum(parts)
 
 
-def _joined(
-    blocks: list[Block], check: Callable[[Any, int, int, int], Any]
-) -> list[tuple[int, int, Any]]:
-    """(start, stop, rows) of at most so many groups of blocks."""
+def _joined(blocks: list[Block], check: CheckRows) -> list[tuple[int, int, Delayed]]:
+    """Join blocks to at most ``_MOST`` groups; return (start, stop, rows) of each."""
     step = -(-len(blocks) // _MOST)
     shared = delayed(check)
     parts = fused(each(_checked, [(shared, *block[:-1]) for block in blocks]))
@@ -72,10 +67,10 @@ def _joined(
 
 
 def _checked(
-    check: Callable[[Any, int, int, int], Any],
+    check: CheckRows,
     number: int,
     start: int,
     stop: int,
-    X: Any,
-) -> Any:
+    X: Matrix,
+) -> Matrix:
     return check(X, number, start, stop)

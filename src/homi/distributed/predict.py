@@ -1,4 +1,4 @@
-"""A method of a fitted model on a dask collection: lazily, block by block."""
+"""Apply a method of a fitted model to a Dask collection, lazily and in blocks."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import dask.array as da
 import numpy as np
 from dask.delayed import delayed
 
-from homi.distributed.blocks import check_rows, is_frame
+from homi.distributed.blocks import Collection, check_rows, is_frame
+from homi.typing import Matrix
 
 
-def lazily(model: Any, method: str, X: Any) -> Any:
-    """What ``model.method`` gives for the rows of X, as a dask array of as many rows.
+def lazily(model: Any, method: str, X: Collection) -> Collection:
+    """Apply ``model.method`` to the rows of X; return a lazy Dask array.
 
-    The model goes to the workers once; rows are scored where they are.
+    The model is sent to the workers once; rows are scored where they are.
     """
     check_rows(X, "X")
     bare = _bare(model)
@@ -43,9 +44,9 @@ def lazily(model: Any, method: str, X: Any) -> Any:
 
 
 def _bare(model: Any) -> Any:
-    """The model without what only a further fit needs, and without names.
+    """Copy the model without training state and without feature names.
 
-    Names were compared once, for all blocks; a block is an array.
+    Names are compared once for all blocks; a block is an array without names.
     """
     bare = copy(model)
     for name in ("_sums", "feature_names_in_", "history_"):
@@ -53,7 +54,7 @@ def _bare(model: Any) -> Any:
     return bare
 
 
-def _apply(block: Any, *, model: Any, method: str) -> Any:
+def _apply(block: Matrix, *, model: Any, method: str) -> Matrix:
     rows = block.to_numpy() if hasattr(block, "to_numpy") else block
     if rows.shape[0] == 0:
         empty = getattr(model, method)(np.zeros((1, model.n_features_in_)))

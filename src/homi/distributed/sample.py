@@ -1,9 +1,6 @@
-"""Some rows of all, by their numbers, from the blocks that have them."""
+"""Fetch rows by index from the blocks that contain them."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
 
 import dask
 import numpy as np
@@ -11,18 +8,19 @@ from dask.delayed import delayed
 from numpy.typing import NDArray
 from scipy import sparse
 
-from homi.distributed.blocks import Blocks, stacked
+from homi.distributed.blocks import Blocks, CheckRows, stacked
 from homi.distributed.tasks import each, fused
+from homi.typing import Matrix
 
 
 def taken(
     blocks: Blocks,
     rows: NDArray[np.int64],
-    check: Callable[[Any, int, int, int], Any],
-) -> Any:
-    """The rows of these numbers, in this order. Other blocks are not computed.
+    check: CheckRows,
+) -> Matrix:
+    """Return the rows at these indices, in this order; do not compute other blocks.
 
-    ``check`` checks the rows of a block, by its number and its first and last row.
+    ``check`` checks the rows of a block, given its number and its first and last row.
     """
     order = np.argsort(rows, kind="stable")
     ordered = rows[order]
@@ -39,12 +37,12 @@ def taken(
 
 
 def _take(
-    check: Callable[[Any, int, int, int], Any],
+    check: CheckRows,
     number: int,
     start: int,
     stop: int,
-    X: Any,
+    X: Matrix,
     places: NDArray[np.int64],
-) -> Any:
+) -> Matrix:
     X = check(X, number, start, stop)
     return (sparse.csr_array(X) if sparse.issparse(X) else X)[places]

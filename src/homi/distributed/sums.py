@@ -1,4 +1,4 @@
-"""What blocks add, where they are, and the sum of it."""
+"""Sum a function of rows and labels over blocks, computed where the blocks are."""
 
 from __future__ import annotations
 
@@ -12,34 +12,38 @@ from homi.distributed.blocks import Blocks
 from homi.distributed.tasks import computed, each, fused, tree_sum
 from homi.graph.anchors import TiedMoments, Ties
 from homi.moments import Moments
+from homi.typing import Matrix
 
-#: Checks rows and labels of a block, by its number and its first and last row.
-Check = Callable[[Any, Any, int, int, int], tuple[Any, Any]]
+#: Checks rows and labels of a block, given its number and its first and last row.
+Check = Callable[[Matrix, Matrix, int, int, int], tuple[Matrix, Matrix]]
+
+#: A function of rows and labels whose values can be added.
+Function = Callable[[Matrix, Matrix], Any]
 
 
-def summed(blocks: Blocks, function: Callable[[Any, Any], Any], check: Check) -> Any:
-    """The sum over blocks of a function of their rows and labels, once checked."""
+def summed(blocks: Blocks, function: Function, check: Check) -> Any:
+    """Sum a function of the checked rows and labels over all blocks."""
     shared = delayed((function, check))
     parts = each(_part, [(shared, *block) for block in blocks.blocks])
     return computed(tree_sum(fused(parts)))
 
 
 def _part(
-    shared: tuple[Callable[[Any, Any], Any], Check],
+    shared: tuple[Function, Check],
     number: int,
     start: int,
     stop: int,
-    X: Any,
-    y: Any,
+    X: Matrix,
+    y: Matrix,
 ) -> Any:
-    """What a block adds. Runs where the block is."""
+    """Compute the contribution of a block; runs on its worker."""
     function, check = shared
     return function(*check(X, y, number, start, stop))
 
 
-def _size(noun: Moments | Ties | TiedMoments) -> int:
-    return sum(sizeof(part) for part in vars(noun).values())
+def _size(value: Moments | Ties | TiedMoments) -> int:
+    return sum(sizeof(part) for part in vars(value).values())
 
 
-# Dask decides by sizes what to move where, and does not look into objects.
+# Dask schedules by size, and does not measure attributes of objects.
 sizeof.register((Moments, Ties, TiedMoments), _size)

@@ -1,4 +1,4 @@
-"""Dask tasks: one for each block of rows, and a tree of sums above them."""
+"""Dask tasks: one per block of rows, and a tree that sums their results."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from dask.core import convert_legacy_graph
 from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
 
-#: Results that are added up in one task.
+#: Results that one task sums.
 _ARITY = 8
 
 
 def computed(value: Delayed) -> Any:
-    """The value, by the scheduler that Dask is set to: threads here, or a cluster."""
+    """Compute the value by the current Dask scheduler: local threads or a cluster."""
     return dask.compute(value)[0]
 
 
 def tree_sum(parts: Sequence[Delayed]) -> Delayed:
-    """The sum of parts, always in the same order: who computes it changes no bit."""
+    """Sum parts in a fixed order, so that the scheduler does not change the result."""
     parts = list(parts)
     while len(parts) > 1:
         groups = [parts[i : i + _ARITY] for i in range(0, len(parts), _ARITY)]
@@ -37,11 +37,11 @@ def _sum(*parts: Any) -> Any:
 
 
 def each(function: Callable[..., Any], calls: Sequence[Sequence[Any]]) -> list[Delayed]:
-    """The function of these arguments, call by call; delayed ones are waited for.
+    """Return delayed calls of a function, one for each sequence of arguments.
 
-    As ``delayed(function)(*arguments)``, in one layer for all. Dask would look into
-    every argument and copy its graph for each call: milliseconds for each block of
-    rows, while the workers wait.
+    The same as ``delayed(function)(*arguments)``, but in one layer for all calls. Dask
+    would traverse every argument and copy its graph for each call, which takes
+    milliseconds per block of rows while the workers wait.
     """
     layer = f"{function.__name__.strip('_')}-{uuid4().hex}"
     needed = [x for arguments in calls for x in arguments if isinstance(x, Delayed)]
@@ -49,8 +49,8 @@ def each(function: Callable[..., Any], calls: Sequence[Sequence[Any]]) -> list[D
     for i, arguments in enumerate(calls):
         given = [TaskRef(x.key) if isinstance(x, Delayed) else x for x in arguments]
         tasks[layer, i] = Task((layer, i), function, *given)
-    # Blocks of one collection have one graph: once is enough. Those that are made
-    # when asked for are held, so that no other one gets their address.
+    # Blocks of one collection share a graph, which is needed once. Graphs created on
+    # access are kept alive, so that no other one gets the same id.
     graphs = [x.__dask_graph__() for x in needed]
     different = {id(graph): x for graph, x in zip(graphs, needed, strict=True)}
     graph = HighLevelGraph.from_collections(layer, tasks, list(different.values()))
@@ -58,12 +58,12 @@ def each(function: Callable[..., Any], calls: Sequence[Sequence[Any]]) -> list[D
 
 
 def fused(parts: Sequence[Delayed]) -> list[Delayed]:
-    """The same values, each by one task with all that it alone needs inside.
+    """Fuse each part and the tasks that only it depends on into one task.
 
-    Rows that are made in a task never leave it. As tasks of their own, the X and the Y
-    of a block could be made by different workers, and one of them would be moved.
-    What several parts need, such as a file that was read whole, stays a task, and so
-    does what the cluster holds already.
+    Rows created in a task then never leave it. As separate tasks, the X and the Y of a
+    block could be computed by different workers, and one of them would be moved. A
+    task that several parts depend on, such as reading a file, stays separate, and so
+    does data that the cluster already holds.
     """
     keys = [part.key for part in parts]
     graphs = {id(graph): graph for part in parts for graph in [part.__dask_graph__()]}
@@ -88,9 +88,9 @@ def fused(parts: Sequence[Delayed]) -> list[Delayed]:
 
 
 def _under_its_key(node: Any, key: Any) -> Any:
-    """The node, named as others call it: Dask calls the values of ``isin`` otherwise.
+    """Return the node under the key of the graph; they differ in ``isin``, for example.
 
-    Tasks are joined by the names that they have themselves.
+    Fusion uses the keys of the nodes themselves.
     """
     if not hasattr(node, "fuse") or node.key == key:
         return node
@@ -98,7 +98,7 @@ def _under_its_key(node: Any, key: Any) -> Any:
 
 
 def _owners(graph: dict[Any, Any], keys: Sequence[Any]) -> dict[Any, int | None]:
-    """For every task, the only part that needs it; None for a task of its own."""
+    """Map every task to the only part that depends on it; None if it stays separate."""
     owners: dict[Any, int | None] = {}
     for part, top in enumerate(keys):
         left: list[tuple[Any, int | None]] = [(top, part)]
@@ -107,7 +107,7 @@ def _owners(graph: dict[Any, Any], keys: Sequence[Any]) -> dict[Any, int | None]
             if key not in graph:
                 continue
             node = graph[key]
-            # What is no task is a result that the cluster holds.
+            # A node that is not a task is data that the cluster holds.
             if not hasattr(node, "fuse") or owners.get(key, owner) != owner:
                 owner = None
             if key in owners and owners[key] == owner:

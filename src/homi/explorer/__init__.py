@@ -1,4 +1,4 @@
-"""The label explorer: a fitted model -> plain facts -> one page to open."""
+"""Label explorer: an HTML page that explains a fitted model."""
 
 try:
     from homi.explorer.explain import explain, write
@@ -9,7 +9,7 @@ try:
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
         f"homi.explorer needs the package {error.name}, which is not installed; "
-        "install what it needs by: pip install 'homi[explorer]'",
+        "install it with: pip install 'homi[explorer]'",
         name=error.name,
     ) from error
 

@@ -1,4 +1,4 @@
-"""What the data say: how often labels occur, and together, and how well predicted."""
+"""Statistics of the data: co-occurrence of labels, and quality of predictions."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.stats import rankdata
 
+from homi.arrays import dense
 from homi.explorer.high_order import LabelSet, label_sets
-from homi.explorer.places import off_diagonal
-
-Array = NDArray[np.float64]
+from homi.explorer.layout import off_diagonal
+from homi.typing import Array, Indices, Mask, Matrix
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Co-occurrence in the rows, and what few labels say of another.
+    """Co-occurrence of labels, and small sets of labels that explain others.
 
     Attributes
     ----------
     n_samples : int
         Number of rows.
     YtY : array of shape (n_labels, n_labels)
-        Rows with both labels; rows with a label on the diagonal.
+        Number of rows with both labels; with the label on the diagonal.
     sets : list of LabelSet
-        The smallest set that explains each label.
+        The set of labels that explains each label.
     """
 
     n_samples: int
@@ -36,7 +36,7 @@ class Evidence:
 
 
 class Agreement(NamedTuple):
-    """Of ``pairs`` entries of B that the data can speak of, ``same`` have φ's sign."""
+    """``pairs`` entries of B with a nonzero φ, of which ``same`` have its sign."""
 
     same: int
     pairs: int
@@ -44,23 +44,23 @@ class Agreement(NamedTuple):
 
 @dataclass(frozen=True)
 class Quality:
-    """How well each label of a test set is predicted; NaN where it is undefined.
+    """Quality of the predictions of each label of a test set; NaN where undefined.
 
     Recall and AUC need rows with the label, precision needs rows predicted to have it.
     """
 
-    positives: NDArray[np.intp]
+    positives: Indices
     auc: Array
     precision: Array
     recall: Array
     f1: Array
 
 
-def evidence(Y: Any) -> Evidence:
-    """Count labels in rows; Y is a 0/1 array or sparse matrix."""
+def evidence(Y: Matrix) -> Evidence:
+    """Count labels; Y is a 0/1 array or sparse matrix."""
     if sparse.issparse(Y):
         Y = Y.astype(np.float64)
-        YtY = (Y.T @ Y).toarray()
+        YtY = dense(Y.T @ Y)
     else:
         Y = np.asarray(Y, dtype=np.float64)
         YtY = Y.T @ Y
@@ -84,18 +84,18 @@ def phi(YtY: Array, n_samples: float) -> Array:
 
 
 def agreement(B: Array, data: Evidence) -> Agreement:
-    """How many entries of B off its diagonal have the sign of φ."""
+    """Count the entries of B off the diagonal that have the sign of φ."""
     correlation = np.nan_to_num(phi(data.YtY, data.n_samples))
     signs = np.sign(off_diagonal(B)) * np.sign(correlation)
     return Agreement(int((signs > 0).sum()), int((signs != 0).sum()))
 
 
-def quality(Y: Any, scores: Array, predicted: NDArray[np.bool_]) -> Quality:
-    """Measure each label: AUC by its scores, the rest by what is predicted."""
-    Y = np.asarray(Y.toarray() if sparse.issparse(Y) else Y) > 0
+def quality(Y: Matrix, scores: Array, predicted: Mask) -> Quality:
+    """Compute AUC from the scores, and the rest from the predictions, of each label."""
+    Y = np.asarray(dense(Y)) > 0
     positives, hits = Y.sum(axis=0), (Y & predicted).sum(axis=0)
     negatives, claimed = len(Y) - positives, predicted.sum(axis=0)
-    # The sum of the ranks of the positives, ties halved: Mann and Whitney's U.
+    # Mann and Whitney's U: the sum of the ranks of the positives, ties halved.
     wins = (rankdata(scores, axis=0) * Y).sum(axis=0) - positives * (positives + 1) / 2
     return Quality(
         positives=positives,
@@ -106,6 +106,6 @@ def quality(Y: Any, scores: Array, predicted: NDArray[np.bool_]) -> Quality:
     )
 
 
-def _share(part: Any, whole: Any) -> Array:
+def _share(part: NDArray[Any], whole: NDArray[Any]) -> Array:
     part, whole = np.asarray(part, dtype=float), np.asarray(whole, dtype=float)
     return np.divide(part, whole, out=np.full_like(part, np.nan), where=whole > 0)

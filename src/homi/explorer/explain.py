@@ -1,4 +1,4 @@
-"""A fitted model -> the page that shows how its labels depend on each other."""
+"""Write the page that shows how the labels of a fitted model depend on each other."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from typing import Any
 from homi.atomic_write import whole_file
 from homi.explorer.facts import Facts, facts
 from homi.explorer.page import html
+from homi.typing import MatrixLike
 
 
 def explain(
     model: Any,
     path: str | os.PathLike[str] | None = None,
-    X: Any = None,
-    y: Any = None,
+    X: MatrixLike | None = None,
+    y: MatrixLike | None = None,
     *,
-    X_test: Any = None,
-    y_test: Any = None,
-    rows: Any = None,
-    row_labels: Any = None,
+    X_test: MatrixLike | None = None,
+    y_test: MatrixLike | None = None,
+    rows: MatrixLike | None = None,
+    row_labels: MatrixLike | None = None,
     row_names: Sequence[str] | None = None,
     label_names: Sequence[str] | None = None,
     feature_names: Sequence[str] | None = None,
@@ -29,34 +30,35 @@ def explain(
 ) -> Path | str:
     """Write the label explorer of a fitted ``HOMI`` or ``HOMICV``.
 
-    These may be the last step of a pipeline or inside a ``TunedThresholds``; then rows
-    are what the whole model takes, and its thresholds say what is predicted.
+    The page is one HTML file that needs no network. It shows B as a graph and as a
+    matrix, sets of labels that explain a label, explanations of the scores of rows, and
+    statistics of the data.
 
-    One HTML file that needs no network: the graph and the matrix of B, sets of labels
-    that explain a label, why a row has its scores, and what the data say.
+    The model may be the last step of a pipeline or inside a ``TunedThresholds``. Rows
+    are then the input of the whole model, and its thresholds are used.
 
     Parameters
     ----------
     model : HOMI, HOMICV, or a Pipeline or TunedThresholds with one inside
-        Fitted.
+        The fitted model.
     path : path, optional
-        The file to write. It appears whole or not at all. Default: none is written,
-        and the page is returned as text.
+        The file to write, atomically. Default: no file is written, and the page is
+        returned as text.
     X, y : array-like, optional
-        Rows and labels to look at beside B, such as those that it was fitted to.
-        Contributions to a score are counted from the mean of X.
+        Rows and labels to compare with B, such as the training data. Contributions to
+        a score are relative to the mean of X.
     X_test, y_test : array-like, optional
-        Rows that the model has not seen, for the quality of each label.
+        Test rows and labels, for the quality of each label.
     rows : array-like of shape (n_rows, n_features), optional
-        Rows to take apart. Default: six of X, evenly spaced.
+        Rows to explain. Default: six of X, evenly spaced.
     row_labels : array-like of shape (n_rows, n_labels), optional
-        The labels that they have, if that is known.
+        True labels of these rows, if known.
     row_names : sequence of str, optional
-        Their names. Default: "row 0", "row 1", ….
+        Names of these rows. Default: "row 0", "row 1", ….
     label_names, feature_names : sequence of str, optional
-        Names to show in place of the model's own.
+        Names to show instead of the model's own.
     title : str, default="Label explorer"
-        The name of the page.
+        Title of the page.
 
     Returns
     -------
@@ -88,16 +90,16 @@ def explain(
 
 
 def write(facts: Facts, path: Path, title: str) -> Path:
-    """Write the page of facts, whole or not at all; the same facts give the same bytes.
+    """Write the page atomically; the same facts give the same bytes.
 
     Parameters
     ----------
     facts : Facts
-        What it shows.
+        What the page shows.
     path : Path
         The HTML file.
     title : str
-        The name of the page.
+        Title of the page.
 
     Returns
     -------
@@ -106,6 +108,6 @@ def write(facts: Facts, path: Path, title: str) -> Path:
     """
     text = html(facts, title)
     with whole_file(path) as unfinished:
-        # Names of files need not be UTF-8, and a page must be.
+        # File names need not be UTF-8, but the page must be.
         unfinished.write_text(text, encoding="utf-8", errors="replace")
     return path

@@ -1,4 +1,4 @@
-"""Everything that the page shows, as plain data; nothing of HTML."""
+"""Everything that the page shows, as plain data without HTML."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from homi.arrays import dense
 from homi.explorer.evidence import Evidence, Quality, evidence, quality
+from homi.explorer.layout import Map, clustered_order, label_map, strongest
 from homi.explorer.model import (
     Learnt,
     features_of,
@@ -19,28 +20,26 @@ from homi.explorer.model import (
     innermost_rows,
     learnt,
 )
-from homi.explorer.places import Map, clustered_order, label_map, strongest
 from homi.explorer.waterfall import Step, Waterfalls, steps, waterfalls
+from homi.typing import Array, Indices, Mask, Matrix, MatrixLike
 from homi.verdict import predicted_labels
 
-Array = NDArray[np.float64]
-
-#: Rows that are taken apart if nobody says which.
+#: Number of rows that are explained by default.
 _EXAMPLES = 6
 
-#: Labels of a row that are taken apart: its highest scores. Those that it has, and
-#: those that are predicted, are as well.
+#: Labels of a row that are explained: those with the highest scores, and in addition
+#: all true and all predicted labels.
 _MOST_LABELS = 40
 
-#: Entries of B that can be drawn as arrows.
+#: Maximum number of entries of B that are drawn as arrows.
 _MOST_ARROWS, _ARROWS_PER_LABEL = 2000, 4
 
 
 @dataclass(frozen=True)
 class Why:
-    """One score of a row, from where it starts to where it ends.
+    """Explanation of one score of a row, as steps from a start to the score.
 
-    ``predicted`` is what the model's own ``predict`` says; None if nobody asked it.
+    ``predicted`` is the output of the model's ``predict``; None if unknown.
     """
 
     label: int
@@ -52,7 +51,7 @@ class Why:
 
 @dataclass(frozen=True)
 class Row:
-    """A row taken apart; ``truth`` are the labels that it has, if that is known."""
+    """Explanation of a row; ``truth`` are its true labels, if known."""
 
     name: str
     values: dict[int, float]
@@ -60,11 +59,11 @@ class Row:
     why: list[Why]
 
 
-class _Chosen(NamedTuple):
-    """Rows that somebody wants taken apart, and what is known of them."""
+class _RowsToExplain(NamedTuple):
+    """Rows to explain, with their labels and names if known."""
 
-    rows: Any
-    labels: Any
+    rows: Matrix
+    labels: Matrix
     names: Sequence[str] | None
 
 
@@ -77,25 +76,25 @@ class Facts:
     learnt : Learnt
         The model.
     map : Map
-        Places and groups of the labels.
+        Positions and groups of the labels.
     order : array of int
         Labels in the order of the matrix.
     arrows : array of shape (n_arrows, 2)
         The strongest entries of B off its diagonal, strongest first.
     data : Evidence or None
-        What the rows say, if there were rows with labels.
+        Co-occurrence of labels, if labels were passed.
     quality : Quality or None
-        How well a test set is predicted, if there was one.
+        Quality of the predictions for a test set, if it was passed.
     rows : list of Row
-        Rows taken apart.
+        Explained rows.
     from_mean : bool
-        Whether that counts from the mean of X, or else from a row of zeros.
+        Whether contributions are relative to the mean of X, or to a row of zeros.
     """
 
     learnt: Learnt
     map: Map
-    order: NDArray[np.intp]
-    arrows: NDArray[np.intp]
+    order: Indices
+    arrows: Indices
     data: Evidence | None
     quality: Quality | None
     rows: list[Row]
@@ -104,21 +103,21 @@ class Facts:
 
 def facts(
     model: Any,
-    X: Any = None,
-    y: Any = None,
+    X: MatrixLike | None = None,
+    y: MatrixLike | None = None,
     *,
-    X_test: Any = None,
-    y_test: Any = None,
-    rows: Any = None,
-    row_labels: Any = None,
+    X_test: MatrixLike | None = None,
+    y_test: MatrixLike | None = None,
+    rows: MatrixLike | None = None,
+    row_labels: MatrixLike | None = None,
     row_names: Sequence[str] | None = None,
     label_names: Sequence[str] | None = None,
     feature_names: Sequence[str] | None = None,
 ) -> Facts:
-    """Gather what the page shows; see :func:`homi.explorer.explain`."""
+    """Collect what the page shows; see :func:`homi.explorer.explain`."""
     known = learnt(model, label_names, feature_names)
     B, n_labels = known.B, len(known.names)
-    given = None if rows is None else _Chosen(rows, row_labels, row_names)
+    given = None if rows is None else _RowsToExplain(rows, row_labels, row_names)
     most = max(_MOST_ARROWS, _ARROWS_PER_LABEL * n_labels)
     return Facts(
         learnt=known,
@@ -139,25 +138,24 @@ def explain_row(
     centre: Array | None = None,
     name: str = "row",
     truth: list[int] | None = None,
-    predicted: NDArray[np.bool_] | None = None,
+    predicted: Mask | None = None,
 ) -> Row:
-    """Take one row apart. It and the centre are features, mapped if by a kernel.
+    """Explain one row. The row and the center are features, of the kernel if any.
 
-    ``predicted`` says of each label whether the model predicts it, as of
-    :func:`homi.verdict.predicted_labels`.
+    ``predicted`` is the row's output of :func:`homi.verdict.predicted_labels`.
     """
     parts = waterfalls(x, known.W, known.z, known.B, known.t, centre)
     if known.odds is not None:
         parts = parts.as_log_odds(*known.odds)
     if known.kernel:
-        # Features of a kernel have no meaning of their own: they are one bar.
+        # Kernel features have no meaning of their own: they are one step.
         together = parts.features.sum(axis=0, keepdims=True)
         parts = Waterfalls(parts.start, together, parts.labels)
     scores = parts.scores
     if not np.isfinite(scores).all():
         raise ValueError(
-            f"scores of {name} are NaN or infinite: its values are too large for the "
-            "model; correct it or choose another row."
+            f"scores of {name} are NaN or infinite, because its values are too large "
+            "for the model; correct them or choose another row."
         )
     best = np.argsort(-scores, kind="stable")[:_MOST_LABELS].tolist()
     said = [] if predicted is None else np.flatnonzero(predicted).tolist()
@@ -175,9 +173,9 @@ def explain_row(
 
 
 def _rows(
-    model: Any, known: Learnt, X: Any, y: Any, given: _Chosen | None
+    model: Any, known: Learnt, X: Matrix, y: Matrix, given: _RowsToExplain | None
 ) -> list[Row]:
-    """The rows that were asked for, or some of X, counted from the mean of X."""
+    """Explain the given rows, or some of X, relative to the mean of X."""
     features = None if X is None else features_of(model, X)
     centre = None if features is None else np.asarray(features.mean(axis=0)).ravel()
     if given is not None:
@@ -203,8 +201,8 @@ def _rows(
     ]
 
 
-def _some(X: Any, rows: NDArray[np.intp]) -> Any:
-    """Some rows, in the form in which X came: a model may look at its columns."""
+def _some(X: Matrix, rows: Indices) -> Matrix:
+    """Return some rows in the container of X: a model may use its columns."""
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     if sparse.issparse(X):
@@ -212,9 +210,11 @@ def _some(X: Any, rows: NDArray[np.intp]) -> Any:
     return [X[i] for i in rows] if isinstance(X, list | tuple) else X[rows]
 
 
-def _quality(model: Any, X: Any, y: Any, n_labels: int) -> Quality | None:
+def _quality(model: Any, X: Matrix, y: Matrix, n_labels: int) -> Quality | None:
     if (X is None) != (y is None):
-        raise ValueError("X_test and y_test go together; pass both or neither.")
+        raise ValueError(
+            "only one of X_test and y_test was passed; pass both or neither."
+        )
     if X is None:
         return None
     scores = innermost(model).decision_function(innermost_rows(model, X))
@@ -223,10 +223,9 @@ def _quality(model: Any, X: Any, y: Any, n_labels: int) -> Quality | None:
     return quality(y, scores.reshape(-1, n_labels), predicted)
 
 
-def _dense(row: Any) -> Array:
-    row = row.toarray() if sparse.issparse(row) else np.asarray(row)
-    return row.ravel().astype(np.float64)
+def _dense(row: Matrix) -> Array:
+    return np.asarray(dense(row)).ravel().astype(np.float64)
 
 
-def _present(row: Any) -> list[int]:
+def _present(row: Matrix) -> list[int]:
     return np.flatnonzero(_dense(row)).tolist()

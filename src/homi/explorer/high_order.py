@@ -1,35 +1,34 @@
-"""The smallest set of other labels that explains a label, from YᵀY alone."""
+"""Find a small set of labels that explains another label, from YᵀY alone."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from homi.typing import Array, Indices
 
-#: A label whose variance the chosen ones leave less than this share of adds nothing.
+#: A label with less than this share of unexplained variance is not a candidate.
 _DEPENDENT = 1e-9
 
 
 @dataclass(frozen=True)
 class LabelSet:
-    """Labels that reconstruct another by least squares, in the order they were chosen.
+    """Labels that predict another by least squares, in order of selection.
 
     Attributes
     ----------
     label : int
-        The label that is explained.
+        The explained label.
     members : tuple of int
-        Labels of the set; empty if none explains enough, or if the label is constant.
+        Labels of the set; empty if none explains enough, or the label is constant.
     r2 : tuple of float
-        R² of the reconstruction by the first, by the first two, … of them. The first
-        is that of the best single label.
+        R² of the regression on the first member, on the first two, and so on. The
+        first is that of the best single label.
     weights : tuple of float
-        Weight of each member in the reconstruction by all of them.
+        Weight of each member in the regression on all of them.
     intercept : float
-        Its intercept.
+        Intercept of this regression.
     """
 
     label: int
@@ -44,20 +43,20 @@ def label_sets(
 ) -> list[LabelSet]:
     """Explain every label by few others.
 
-    Forward selection by orthogonal least squares: the label that adds most to the R²
-    of ``y_j ≈ c + Σ w_i y_i`` comes next, and the set ends before one that would add
-    less than `least_gain`, or with `most` labels.
+    Forward selection by orthogonal least squares: the next member is the label that
+    adds most to the R² of ``y_j ≈ c + Σ w_i y_i``. Selection stops at ``most`` labels,
+    or if the next one would add less than ``least_gain``.
 
     Parameters
     ----------
     YtY : array of shape (n_labels, n_labels)
-        Rows with both labels; rows with a label on the diagonal.
+        Number of rows with both labels; with the label on the diagonal.
     n_samples : float
         Number of rows.
     most : int, default=5
-        Most labels of a set.
+        Maximum number of labels of a set.
     least_gain : float, default=0.01
-        What a label must add to R².
+        Minimum increase of R² by a label.
 
     Returns
     -------
@@ -66,10 +65,10 @@ def label_sets(
 
     Notes
     -----
-    A label that is a function of two others needs both: the first alone may say
-    little. Forward selection finds the best single label, but the best pair only if
-    one of the pair is that label. All labels are explained at once, in O(l²) for each
-    member of the sets.
+    A label that is a function of two others needs both: the first alone may explain
+    little. Forward selection finds the best single label, and the best pair only if it
+    contains that label. All labels are explained at once, in O(l²) per member of the
+    sets.
 
     Examples
     --------
@@ -87,7 +86,7 @@ def label_sets(
     C = YtY / n_samples - np.outer(counts, counts) / n_samples**2
     chosen, r2 = _forward(C, most)
     gains = np.diff(r2, axis=1, prepend=0.0)
-    # Every later member is left out with the first that adds too little.
+    # The first member that adds too little ends the set.
     sizes = np.logical_and.accumulate(gains >= least_gain, axis=1).sum(axis=1)
     means = counts / n_samples
     return [
@@ -96,11 +95,11 @@ def label_sets(
     ]
 
 
-def _forward(C: Array, most: int) -> tuple[NDArray[np.intp], Array]:
-    """Members of the sets of all labels, one row each, and R² as they are added.
+def _forward(C: Array, most: int) -> tuple[Indices, Array]:
+    """Select members for all labels, one row each; return them and the R² values.
 
-    Row j of the arrays belongs to label j, column i to candidate i: what the members
-    chosen so far leave of its variance, and of its covariance with label j.
+    Row j of the arrays belongs to label j and column i to candidate i: its variance,
+    and its covariance with label j, that the members so far leave unexplained.
     """
     n_labels = len(C)
     scale = np.diag(C).copy()
@@ -114,7 +113,7 @@ def _forward(C: Array, most: int) -> tuple[NDArray[np.intp], Array]:
         free &= left > _DEPENDENT * scale
         gain = np.divide(covariance**2, left, out=np.zeros_like(left), where=free)
         member = gain.argmax(axis=1)
-        # Gram-Schmidt: the member's direction, as every candidate sees it.
+        # Gram-Schmidt: covariance of every candidate with the new direction.
         direction = C[member] - sum(d[rows, member, None] * d for d in directions)
         norm = np.sqrt(np.where(free[rows, member], left[rows, member], np.inf))
         direction = direction / norm[:, None]
@@ -130,7 +129,7 @@ def _forward(C: Array, most: int) -> tuple[NDArray[np.intp], Array]:
 
 
 def _label_set(
-    C: Array, means: Array, label: int, members: NDArray[np.intp], r2: Array
+    C: Array, means: Array, label: int, members: Indices, r2: Array
 ) -> LabelSet:
     weights = np.linalg.solve(C[np.ix_(members, members)], C[members, label])
     intercept = means[label] - means[members] @ weights

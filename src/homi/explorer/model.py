@@ -1,47 +1,46 @@
-"""What a fitted HOMI, or a model around one, knows: plain arrays and names."""
+"""Arrays and names of a fitted HOMI, or of one inside another estimator."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
-Array = NDArray[np.float64]
+from homi.typing import Array, Matrix, MatrixLike
 
-#: Parameters that a person wants to see, with their symbols.
+#: Parameters that the page shows, with their symbols.
 _SYMBOLS = {"lam": "λ", "beta": "β", "gamma": "γ", "n_neighbors": "s"}
 
 
 @dataclass(frozen=True)
 class Learnt:
-    """A fitted model as it is explained.
+    """Arrays and names of a fitted model.
 
     Attributes
     ----------
     names : list of str
         Names of the labels.
     W, z, B, t : arrays
-        The model, as in the paper.
+        Parameters of the model, as in the paper.
     correlation : str
-        What B was learnt from, the parameter of ``HOMI``.
+        How B was learned: the parameter ``correlation`` of ``HOMI``.
     kernel : bool
-        Whether the features are those of a kernel, which have no names.
+        Whether features are those of a kernel, which have no names.
     settings : str
-        The parameters, for a person.
+        The parameters as text.
     history : list of dict
         Terms of the objective after each sweep.
     feature_names : list of str
         Names of the features; empty with a kernel.
     thresholds : array of shape (n_labels,)
-        What each label's score must exceed for it to be predicted; NaN where no fixed
-        number decides, as among classes of a 1-D y or the k highest scores of a row.
+        A label is predicted where its score exceeds its threshold. NaN where there is
+        no fixed threshold: for classes of a 1-D y, or the k highest scores of a row.
     odds : pair of arrays or None
-        Slope and offset of each label that make log-odds of ``g(x) - 1/2``, as of
+        Slope and offset of each label that map ``g(x) - 1/2`` to log-odds, as in
         ``HOMICV``; None where g(x) is the score.
     """
 
@@ -64,7 +63,7 @@ def learnt(
     label_names: Sequence[str] | None = None,
     feature_names: Sequence[str] | None = None,
 ) -> Learnt:
-    """Read a fitted model; names given here win over its own."""
+    """Read a fitted model; names passed here replace its own."""
     inner, core = innermost(model), fitted_core(model)
     n_features, n_labels = core.feature_weights_.shape
     params = core.get_params()
@@ -94,8 +93,8 @@ def _check_finite(core: Any, params: dict[str, Any]) -> None:
     if not all(np.isfinite(getattr(core, name)).all() for name in names):
         given = ", ".join(f"{name}={params[name]:g}" for name in _SYMBOLS)
         raise ValueError(
-            f"the model holds NaN or infinite weights, so there is nothing to explain; "
-            f"fit it with numbers nearer to 1 (it has {given}) or with scaled features."
+            "the model has NaN or infinite weights, so it cannot be explained; fit it "
+            f"with less extreme parameters (it has {given}) or with scaled features."
         )
 
 
@@ -105,7 +104,7 @@ def _odds(model: Any) -> tuple[Array, Array] | None:
 
 
 def _thresholds(model: Any, n_labels: int) -> Array:
-    """Thresholds in the unit of the scores shown: g(x), or log-odds."""
+    """Return thresholds on the scale of the scores shown: g(x), or log-odds."""
     step, inner = _last_step(model), innermost(model)
     own = 0.5 if _odds(inner) is None else 0.0
     if inner._target.kind == "multiclass":
@@ -117,7 +116,7 @@ def _thresholds(model: Any, n_labels: int) -> Array:
 
 
 def innermost(model: Any) -> Any:
-    """The HOMI or HOMICV inside pipelines and tuned thresholds."""
+    """Return the HOMI or HOMICV inside pipelines and tuned thresholds."""
     while (inside := _wrapped(model)) is not None:
         model = inside
     return model
@@ -133,8 +132,8 @@ def _last_step(model: Any) -> Any:
     return _last_step(model[-1]) if isinstance(model, Pipeline) else model
 
 
-def innermost_rows(model: Any, X: Any) -> Any:
-    """Rows as the innermost model takes them: each pipeline transforms them."""
+def innermost_rows(model: Any, X: MatrixLike) -> MatrixLike:
+    """Transform rows by all pipelines, as the innermost model expects them."""
     while (inside := _wrapped(model)) is not None:
         if isinstance(model, Pipeline) and len(model) > 1:
             X = model[:-1].transform(X)
@@ -143,25 +142,25 @@ def innermost_rows(model: Any, X: Any) -> Any:
 
 
 def fitted_core(model: Any) -> Any:
-    """The HOMI that scores are linear by, inside a HOMICV and what is around it."""
+    """Return the HOMI with the linear scores, also inside a HOMICV."""
     inner = innermost(model)
     core = getattr(inner, "best_estimator_", inner)
     if not hasattr(core, "label_correlation_"):
         raise ValueError(
-            f"there is nothing to explain in {type(inner).__name__}: it has no "
+            f"{type(inner).__name__} cannot be explained: it has no "
             "label_correlation_; fit a HOMI or a HOMICV first."
         )
     return core
 
 
-def features_of(model: Any, X: Any) -> Any:
-    """Checked rows as what the scores are linear in: kernel features if it has them."""
+def features_of(model: Any, X: MatrixLike) -> Matrix:
+    """Return the features that scores are linear in: rows or kernel features."""
     rows = innermost(model)._checked_rows(innermost_rows(model, X))
     return fitted_core(model)._features(rows)
 
 
-def indicator(model: Any, y: Any, n_labels: int) -> Any:
-    """Labels as a 0/1 matrix with the model's columns."""
+def indicator(model: Any, y: Matrix, n_labels: int) -> Matrix:
+    """Return labels as a 0/1 matrix with the model's columns."""
     if not sparse.issparse(y):
         y = np.asarray(y)
         if y.ndim == 1:
@@ -169,18 +168,20 @@ def indicator(model: Any, y: Any, n_labels: int) -> Any:
             y = (y[:, None] == classes).astype(np.int8)
     if y.ndim != 2 or y.shape[1] != n_labels:
         raise ValueError(
-            f"y has shape {y.shape}, and the model has {n_labels} labels; pass one 0/1 "
-            "column for each, in the order of label_names_."
+            f"y has shape {y.shape}, but the model has {n_labels} labels; pass one 0/1 "
+            "column per label, in the order of label_names_."
         )
     return y
 
 
-def _names(given: Any, own: Any, count: int, what: str) -> list[str]:
+def _names(
+    given: Sequence[str] | None, own: Iterable[str], count: int, what: str
+) -> list[str]:
     names = [str(name) for name in (own if given is None else given)]
     if len(names) != count:
         raise ValueError(
-            f"{len(names)} {what}_names were given, and the model has {count} "
-            f"{what}s; pass one name for each."
+            f"got {len(names)} {what}_names, but the model has {count} {what}s; pass "
+            "one name for each."
         )
     return names
 

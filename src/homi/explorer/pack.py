@@ -1,10 +1,11 @@
-"""Facts as JSON that is small, and safe inside an HTML file."""
+"""Encode facts as compact JSON that is safe inside an HTML file."""
 
 from __future__ import annotations
 
 import base64
 import json
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,17 +13,21 @@ from numpy.typing import NDArray
 
 from homi.explorer.evidence import Evidence, Quality, agreement
 from homi.explorer.facts import Facts, Row, Why
-from homi.explorer.places import off_diagonal
+from homi.explorer.layout import off_diagonal
+from homi.typing import Array
 
-#: More labels than this, and entries of B are rounded to 1/32767 of the largest.
+#: With more labels than this, entries of B are rounded to 1/32767 of the largest.
 MOST_EXACT = 200
 
-#: Characters that could end a script element, or a line of it.
+#: Characters that could end a script element or a line in it.
 _UNSAFE = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
+
+#: A JSON object.
+Document = dict[str, Any]
 
 
 def packed(facts: Facts) -> str:
-    """The facts as JSON; NaN and infinity are null."""
+    """Return the facts as JSON; NaN and infinity become null."""
     text = json.dumps(
         _document(facts), ensure_ascii=False, allow_nan=False, separators=(",", ":")
     )
@@ -30,12 +35,12 @@ def packed(facts: Facts) -> str:
 
 
 def rounding(facts: Facts) -> float:
-    """The largest error of an entry of B on the page; 0 where they are exact."""
+    """Return the largest rounding error of B on the page; 0 if it is exact."""
     B = facts.learnt.B
     return 0.0 if len(B) <= MOST_EXACT else _scale(off_diagonal(B)) / 2
 
 
-def _document(facts: Facts) -> dict[str, Any]:
+def _document(facts: Facts) -> Document:
     known = facts.learnt
     used = sorted({f for row in facts.rows for f in row.values})
     return {
@@ -60,18 +65,18 @@ def _document(facts: Facts) -> dict[str, Any]:
     }
 
 
-def _matrix(off: NDArray[np.float64]) -> dict[str, Any]:
+def _matrix(off: Array) -> Document:
     if len(off) <= MOST_EXACT:
         return _encoded(off)
     scale = _scale(off)
     return {**_encoded(np.round(off / scale).astype(np.int16)), "scale": scale}
 
 
-def _scale(off: NDArray[np.float64]) -> float:
+def _scale(off: Array) -> float:
     return float(np.abs(off).max(initial=0.0)) / 32767 or 1.0
 
 
-def _evidence(facts: Facts) -> dict[str, Any] | None:
+def _evidence(facts: Facts) -> Document | None:
     data: Evidence | None = facts.data
     if data is None:
         return None
@@ -93,7 +98,7 @@ def _evidence(facts: Facts) -> dict[str, Any] | None:
     }
 
 
-def _quality(measured: Quality | None) -> dict[str, Any] | None:
+def _quality(measured: Quality | None) -> Document | None:
     if measured is None:
         return None
     return {
@@ -105,7 +110,7 @@ def _quality(measured: Quality | None) -> dict[str, Any] | None:
     }
 
 
-def _row(row: Row) -> dict[str, Any]:
+def _row(row: Row) -> Document:
     return {
         "name": row.name,
         "values": row.values,
@@ -114,7 +119,7 @@ def _row(row: Row) -> dict[str, Any]:
     }
 
 
-def _why(why: Why) -> dict[str, Any]:
+def _why(why: Why) -> Document:
     return {
         "label": why.label,
         "start": why.start,
@@ -124,12 +129,12 @@ def _why(why: Why) -> dict[str, Any]:
     }
 
 
-def _numbers(values: Any) -> list[float | None]:
+def _numbers(values: Iterable[float]) -> list[float | None]:
     return [float(v) if math.isfinite(v) else None for v in values]
 
 
-def _encoded(array: NDArray[Any]) -> dict[str, Any]:
-    """Bytes of an array, little-endian, row by row."""
+def _encoded(array: NDArray[Any]) -> Document:
+    """Encode the bytes of an array, little-endian and row by row."""
     little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
     return {
         "type": array.dtype.name,

@@ -6,7 +6,7 @@ from html import escape
 from importlib import resources
 from string import Template
 
-from homi.explorer import remarks
+from homi.explorer import captions
 from homi.explorer.facts import Facts
 from homi.explorer.pack import packed
 
@@ -172,9 +172,9 @@ def html(facts: Facts, title: str) -> str:
         policy=POLICY,
         title=escape(title),
         settings=escape(_size(facts)),
-        meaning=escape(remarks.meaning(facts)),
-        strength=escape(remarks.strength(facts)),
-        left_out=escape(remarks.left_out(facts)),
+        meaning=escape(captions.meaning(facts)),
+        strength=escape(captions.strength(facts)),
+        left_out=escape(captions.left_out(facts)),
         links="".join(f'<a href="#{p[0]}">{p[1]}</a>' for p in parts),
         sections="\n".join(_section(*part) for part in parts),
         noscript=_without_scripts(facts),
@@ -199,7 +199,7 @@ def _size(facts: Facts) -> str:
 def _parts(facts: Facts) -> list[tuple[str, str, str, str]]:
     """Address, name, heading and content of each section that there is data for."""
     rows, data = bool(facts.rows), facts.data is not None
-    check = escape(remarks.check(facts))
+    check = escape(captions.check(facts))
     parts = [
         (True, "graph", "Graph", "Which label moves which", _GRAPH),
         (True, "matrix", "Matrix", _matrix_title(facts), _MATRIX),

@@ -1,30 +1,29 @@
-"""Why a row has its scores: what each feature and each other label added."""
+"""Contributions of features and of other labels to the scores of a row."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from homi.typing import Array
 
 
 @dataclass(frozen=True)
 class Waterfalls:
-    """The scores of one row, taken apart.
+    """Contributions to all scores of one row.
 
     ``start + features.sum(axis=0) + labels.sum(axis=0)`` is the row's g(x).
 
     Attributes
     ----------
     start : array of shape (n_labels,)
-        Scores of the row that contributions are counted from.
+        Scores of the reference row.
     features : array of shape (n_features, n_labels)
-        Entry (f, j): what feature f adds to label j through label j's own model,
+        Entry (f, j): contribution of feature f to label j through label j's own model,
         ``(x_f - c_f) W_fj B_jj``.
     labels : array of shape (n_labels, n_labels)
-        Entry (i, j): what label i adds to label j, ``f_i B_ij`` with
+        Entry (i, j): contribution of label i to label j, ``f_i B_ij`` with
         ``f = (x - c) W``; 0 where i is j.
     """
 
@@ -34,18 +33,18 @@ class Waterfalls:
 
     @property
     def scores(self) -> Array:
-        """g(x), one number for each label."""
+        """``g(x)``, one number per label."""
         return self.start + self.features.sum(axis=0) + self.labels.sum(axis=0)
 
     def as_log_odds(self, slope: Array, offset: Array) -> Waterfalls:
-        """The same for ``slope (g(x) - 1/2) + offset`` of each label."""
+        """Return the contributions to ``slope (g(x) - 1/2) + offset`` of each label."""
         start = slope * (self.start - 0.5) + offset
         return Waterfalls(start, self.features * slope, self.labels * slope)
 
 
 @dataclass(frozen=True)
 class Step:
-    """One bar of a waterfall. ``index`` is -1 where ``count`` of them are together."""
+    """One bar of a waterfall; ``index`` is -1 for the sum of ``count`` others."""
 
     kind: str
     index: int
@@ -56,17 +55,16 @@ class Step:
 def waterfalls(
     x: Array, W: Array, z: Array, B: Array, t: Array, centre: Array | None = None
 ) -> Waterfalls:
-    """Take ``g(x) = (xW + z)B + t`` apart.
+    """Split ``g(x) = (xW + z)B + t`` into contributions.
 
     Parameters
     ----------
     x : array of shape (n_features,)
         The row.
     W, z, B, t : arrays
-        The model, as in the paper.
+        Parameters of the model, as in the paper.
     centre : array of shape (n_features,), optional
-        c, the row that contributions are counted from, such as the mean of the
-        rows; zeros if there is none.
+        c, the reference row, such as the mean of the rows; zeros by default.
 
     Examples
     --------
@@ -90,10 +88,10 @@ def waterfalls(
 
 
 def steps(parts: Waterfalls, label: int, *, most: int = 8) -> list[Step]:
-    """The bars between the start and the score of one label.
+    """Return the bars between the start and the score of one label.
 
-    The `most` largest features, the rest of them together, then the same of the
-    labels. What adds nothing has no bar.
+    These are the ``most`` largest features, the sum of the others, and the same for
+    labels. Contributions of 0 have no bar.
     """
     return [
         *_largest("feature", parts.features[:, label], most),
@@ -104,7 +102,7 @@ def steps(parts: Waterfalls, label: int, *, most: int = 8) -> list[Step]:
 def _largest(kind: str, values: Array, most: int) -> list[Step]:
     order = np.argsort(-np.abs(values), kind="stable")
     order = order[values[order] != 0]
-    # One bar for "1 other" would say less than its name.
+    # A bar for "1 other" would take the same space as that one with its name.
     shown = order if len(order) == most + 1 else order[:most]
     rest = order[len(shown) :]
     bars = [Step(kind, int(i), float(values[i])) for i in shown]

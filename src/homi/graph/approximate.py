@@ -1,8 +1,8 @@
-"""The s rows most correlated with each row, nearly all of them, by FAISS's lists.
+"""Approximate search for the s rows most correlated with each row, by FAISS.
 
-Rows are sorted into lists around centres, and each is compared with the rows of the
-lists nearest to it. How many of the true neighbours are found so is measured on some
-rows, and lists are added until it is enough.
+Rows are assigned to lists around centers (an inverted file index), and each row is
+compared with the rows of the nearest lists. The recall is measured on a sample of rows,
+and more lists are searched until it is high enough.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from homi.graph.exact import Best, Neighbours, others, unit_rows
-from homi.linalg import Array
+from homi.graph.exact import Best, Neighbors, others, unit_rows
+from homi.typing import Array, Matrix
 
-#: Share of true neighbours to be found, and rows that it is measured on.
-GOAL, _MEASURED = 0.95, 200
+#: Recall to reach, and number of rows that it is measured on.
+TARGET_RECALL, _MEASURED = 0.95, 200
 
-#: Rows per list that lists are made from, bytes of all of them, and rounds.
+#: Training rows per list, bytes of all of them, and iterations of k-means.
 _ROWS_PER_LIST, _TRAINING_BYTES, _ROUNDS = 39, 2**29, 5
 
 #: Bytes of a dense block of rows.
@@ -31,15 +31,16 @@ Single = NDArray[np.float32]
 
 
 class ApproximateSearch:
-    """A search as `nearest` is one, that remembers its ``recall``."""
+    """A search with the signature of `nearest`, that measures its ``recall``."""
 
     def __init__(self, seed: int = 0) -> None:
         self._seed = seed
         self.recall = float("nan")
 
     def __call__(
-        self, X: Any, n_neighbors: int, *, mean: Array | None, scale: Array | None
-    ) -> Neighbours:
+        self, X: Matrix, n_neighbors: int, *, mean: Array | None, scale: Array | None
+    ) -> Neighbors:
+        """Find the rows most correlated with each row of ``(X - mean) / scale``."""
         n, m = X.shape
         mean = np.zeros(m) if mean is None else mean
         scale = np.ones(m) if scale is None else scale
@@ -53,23 +54,23 @@ class ApproximateSearch:
             scores, found = index.search(block, n_neighbors + 1)
             own = np.arange(part.start, part.stop)
             found, scores = _without_self(found, scores, own)
-            # A row whose lists hold too few is tied to itself instead: to none.
+            # A row whose lists have too few rows gets edges of weight 0 to itself.
             missing = found < 0
             indices[part] = np.where(missing, own[:, None], found)
             correlations[part] = np.where(missing, 0.0, scores)
-        return Neighbours(indices, correlations)
+        return Neighbors(indices, correlations)
 
 
 class _UnitRows:
-    """Rows centred and at unit length, dense and in float32, a block at a time."""
+    """Centered rows of unit length, dense and in float32, in blocks."""
 
-    def __init__(self, X: Any, mean: Array, scale: Array) -> None:
+    def __init__(self, X: Matrix, mean: Array, scale: Array) -> None:
         self._X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
-        self._units = (mean, scale)
+        self._scaling = (mean, scale)
         self.shape = X.shape
 
     def take(self, rows: Any) -> Single:
-        return unit_rows(self._X[rows], *self._units).astype(np.float32)
+        return unit_rows(self._X[rows], *self._scaling).astype(np.float32)
 
     def blocks(self) -> Iterator[tuple[slice, Single]]:
         n, m = self.shape
@@ -95,9 +96,9 @@ def _filled(rows: _UnitRows, rng: np.random.Generator, seed: int) -> Any:
 
 
 def _widen(index: Any, rows: _UnitRows, k: int, rng: np.random.Generator) -> float:
-    """Look into more lists until enough true neighbours are found; the share of them.
+    """Search more lists until the recall is high enough, and return the recall.
 
-    A row as near as the last true neighbour, up to rounding, counts as one.
+    A row as near as the last true neighbor, up to rounding, counts as one.
     """
     n = rows.shape[0]
     queries = rows.take(np.sort(rng.choice(n, min(n, _MEASURED), replace=False)))
@@ -109,7 +110,7 @@ def _widen(index: Any, rows: _UnitRows, k: int, rng: np.random.Generator) -> flo
     while True:
         found = index.search(queries, k)[0]
         recall = float(np.mean(found >= last))
-        if recall >= GOAL or index.nprobe == index.nlist:
+        if recall >= TARGET_RECALL or index.nprobe == index.nlist:
             return recall
         index.nprobe = min(2 * index.nprobe, index.nlist)
 
@@ -117,6 +118,6 @@ def _widen(index: Any, rows: _UnitRows, k: int, rng: np.random.Generator) -> flo
 def _without_self(
     found: NDArray[np.int64], scores: Single, own: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], Single]:
-    """Those found and their scores, without the rows themselves."""
+    """Return the rows found and their scores, without the rows themselves."""
     keep, shape = others(found, own), (len(found), found.shape[1] - 1)
     return found[keep].reshape(shape), scores[keep].reshape(shape)

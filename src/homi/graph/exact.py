@@ -1,9 +1,9 @@
-"""The s rows most correlated with each row, by exhaustive search.
+"""Exact search for the s rows most correlated with each row.
 
-A row centred and scaled to unit length makes Pearson correlation an inner
-product. Candidates are found in float32 by products of blocks that feed FAISS's
-heaps, which is one search for dense and sparse rows, as fast as FAISS's flat index
-on many rows and faster on a few hundred; their correlations are in float64.
+For rows that are centered and scaled to unit length, Pearson correlation is an inner
+product. Candidates are found in float32 by products of blocks, which FAISS's heaps
+collect. This is one search for dense and sparse rows, as fast as FAISS's flat index on
+many rows and faster on a few hundred. Correlations of candidates are in float64.
 """
 
 from __future__ import annotations
@@ -17,42 +17,45 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from homi.arrays import dense
-from homi.linalg import Array
+from homi.typing import Array, Matrix
 
-#: Rows of a block. A block of products stays in the cache with this size.
+#: Rows of a block. A block of products of this size fits in the cache.
 _BLOCK = 1024
 
-#: Numbers in a block of neighbours, or of rows in other units: 1 MB, which stays in
-#: the cache as well.
+#: Entries of a block of neighbors or of scaled rows: 1 MB, which fits in the cache.
 _BLOCK_ENTRIES = 2**17
 
-#: Below this share of non-zeros, products of sparse rows with sparse rows are faster.
+#: Below this share of nonzeros, products of sparse rows with sparse rows are faster.
 _THIN = 0.01
 
-#: Below this share of a row's length, its spread is rounding error.
+#: Below this share of a row's length, the deviation from its mean is rounding error.
 _FLAT = 1e-7
 
 
-class Neighbours(NamedTuple):
-    """For each of n rows, s other rows and the Pearson correlation with each."""
+class Neighbors(NamedTuple):
+    """Indices of s other rows for each of n rows, and the Pearson correlations."""
 
     indices: NDArray[np.int64]
     correlations: Array
 
 
 def nearest(
-    X: Any, n_neighbors: int, *, mean: Array | None = None, scale: Array | None = None
-) -> Neighbours:
-    """The ``n_neighbors`` rows most correlated with each row of ``(X - mean) / scale``.
+    X: Matrix,
+    n_neighbors: int,
+    *,
+    mean: Array | None = None,
+    scale: Array | None = None,
+) -> Neighbors:
+    """Find the rows most correlated with each row of ``(X - mean) / scale``.
 
-    A row is never its own neighbour, also where copies of it exist. A row without
-    variance has correlation 0 with all.
+    A row is never its own neighbor, even if copies of it exist. A row without variance
+    has correlation 0 with all rows.
     """
     n, m = X.shape
     if not 1 <= n_neighbors < n:
         raise ValueError(
             f"n_neighbors must be between 1 and {n - 1} for {n} rows, got "
-            f"{n_neighbors}."
+            f"{n_neighbors}; choose a number in this range."
         )
     mean = np.zeros(m) if mean is None else mean
     scale = np.ones(m) if scale is None else scale
@@ -66,9 +69,9 @@ def _blocks(n: int, step: int | None = None) -> Iterator[slice]:
 
 
 def others(found: NDArray[np.int64], own: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """All of a row's candidates but its own number, or the worst if that is not there.
+    """Mark all candidates of a row but itself, or but the last if it is not among them.
 
-    ``own`` has the number of each row; one candidate of each is left out.
+    ``own`` is the index of each row; exactly one candidate per row is left out.
     """
     keep = found != own[:, None]
     keep[keep.all(axis=1), -1] = False
@@ -76,45 +79,43 @@ def others(found: NDArray[np.int64], own: NDArray[np.int64]) -> NDArray[np.bool_
 
 
 def without_self(found: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The candidates of all rows without the rows themselves."""
+    """Return the candidates of each row without the row itself."""
     n, k = found.shape
     return found[others(found, np.arange(n))].reshape(n, k - 1)
 
 
-def _nearest_dense(
-    X: NDArray[Any], n_neighbors: int, mean: Array, scale: Array
-) -> Neighbours:
+def _nearest_dense(X: Array, n_neighbors: int, mean: Array, scale: Array) -> Neighbors:
     unit = unit_rows(X, mean, scale)
     single = unit.astype(np.float32)
     n, k = len(unit), n_neighbors + 1
     found = search(single, lambda columns: single[columns].T, n, k).indices()
     indices = without_self(found)
-    return Neighbours(indices, correlations(unit, unit, indices))
+    return Neighbors(indices, correlations(unit, unit, indices))
 
 
 def correlations(unit: Array, other: Array, indices: NDArray[np.int64]) -> Array:
-    """Products of each unit row with the other unit rows named beside it."""
+    """Return the inner products of each unit row with the rows at its indices."""
     n, s = indices.shape
     out = np.empty((n, s))
     step = max(1, _BLOCK_ENTRIES // max(1, s * unit.shape[1]))
     room = np.empty((min(step, n), s, unit.shape[1]))
     for rows in _blocks(n, step):
         others = room[: rows.stop - rows.start]
-        # Whatever the mode, numbers of rows are right; this one needs no copy.
+        # All indices are valid; this mode avoids a copy.
         other.take(indices[rows], axis=0, out=others, mode="clip")
         out[rows] = (others @ unit[rows, :, None])[..., 0]
     return out
 
 
 def _unit_rows(X: Array) -> None:
-    """Rows less their mean, at length 1; rows without variance become 0. In place."""
+    """Center rows and scale them to length 1, in place; 0 for rows without variance."""
     length = np.linalg.norm(X, axis=1)
     X -= X.mean(axis=1, keepdims=True)
     X *= _inverse_spread(np.linalg.norm(X, axis=1), length)[:, None]
 
 
-def unit_rows(X: Any, mean: Array, scale: Array) -> Array:
-    """Rows ``(X - mean) / scale``, dense, at mean 0 and length 1 each, or 0."""
+def unit_rows(X: Matrix, mean: Array, scale: Array) -> Array:
+    """Return rows ``(X - mean) / scale``, dense, each at mean 0 and length 1, or 0."""
     X = dense(X)
     out = np.empty(X.shape)
     for rows in _blocks(len(X), max(1, _BLOCK_ENTRIES // max(1, X.shape[1]))):
@@ -129,18 +130,20 @@ def _inverse_spread(spread: Array, length: Array) -> Array:
     return np.where(flat, 0.0, 1.0 / np.where(flat, 1.0, spread))
 
 
-def _nearest_sparse(X: Any, n_neighbors: int, mean: Array, scale: Array) -> Neighbours:
-    rows, every = CentredRows.of(X, mean, scale), slice(0, X.shape[0])
+def _nearest_sparse(
+    X: Matrix, n_neighbors: int, mean: Array, scale: Array
+) -> Neighbors:
+    rows, every = CenteredRows.of(X, mean, scale), slice(0, X.shape[0])
     indices = without_self(search_sparse(rows, every, every, n_neighbors + 1).indices())
-    return Neighbours(indices, rows.correlations(indices))
+    return Neighbors(indices, rows.correlations(indices))
 
 
-class CentredRows(NamedTuple):
-    """Sparse rows q_i and what centring would do to them.
+class CenteredRows(NamedTuple):
+    """Sparse rows q_i with the centering and scaling to apply to them.
 
-    The standardised, row-centred, unit-length row i is
-    ``(q_i - shift - row_mean_i 1) * inverse_i``; it is dense, so it is only ever
-    written out for a block.
+    The standardized, centered row i of unit length is
+    ``(q_i - shift - row_mean_i 1) * inverse_i``. It is dense, so it is formed only for
+    a block at a time.
     """
 
     q: sparse.csr_array
@@ -149,35 +152,36 @@ class CentredRows(NamedTuple):
     inverse: Array
 
     @classmethod
-    def of(cls, X: Any, mean: Array, scale: Array) -> CentredRows:
+    def of(cls, X: Matrix, mean: Array, scale: Array) -> CenteredRows:
+        """Compute the centering and scaling of the rows ``(X - mean) / scale``."""
         q = sparse.csr_array(X, dtype=np.float64, copy=True)
         q.sum_duplicates()
         q.data /= scale[q.indices]
         shift = mean / scale
-        # Columns that are stored in every row can be centred and stay as sparse.
+        # Columns that are stored in every row can be centered and X stays as sparse.
         full = np.bincount(q.indices, minlength=q.shape[1]) == q.shape[0]
         q.data -= np.where(full, shift, 0.0)[q.indices]
         shift = np.where(full, 0.0, shift)
         row_mean = (q.sum(axis=1) - shift.sum()) / q.shape[1]
         squares = (q * q).sum(axis=1) + shift @ shift
         spread = squares - 2 * (q @ shift) - q.shape[1] * row_mean**2
-        # Rounding is a share of what was added up, not of the little that is left.
+        # Rounding errors are relative to the terms, not to the small difference.
         inverse = _inverse_spread(np.sqrt(np.maximum(spread, 0.0)), np.sqrt(squares))
         return cls(q, shift, row_mean, inverse)
 
     def dense(self, rows: slice) -> Array:
-        """The centred unit rows of a block."""
-        block = self.q[rows].toarray()
+        """Return the centered unit rows of a block."""
+        block = dense(self.q[rows])
         block -= self.shift
         block -= self.row_mean[rows, None]
         block *= self.inverse[rows, None]
         return block
 
     def queries(self) -> sparse.csr_array:
-        """Rows as sparse as they came, with one more column for the mean correction.
+        """Return sparse rows with one more column for the mean correction.
 
-        They meet rows that are centred, so a query's own row mean drops out, and
-        the shift of all queries is the same row of products.
+        The other factor has centered rows, so the row mean of a query cancels, and the
+        shift is the same for all queries.
         """
         return sparse.hstack(
             [self.q * self.inverse[:, None], sparse.csr_array(-self.inverse[:, None])],
@@ -186,12 +190,12 @@ class CentredRows(NamedTuple):
         )
 
     def against(self, rows: slice) -> NDArray[np.float32]:
-        """The rows of a block as columns, and the products of the shift with them."""
+        """Return the rows of a block as columns, and their products with the shift."""
         block = self.dense(rows)
         return np.vstack([block.T, block @ self.shift]).astype(np.float32)
 
     def correlations(self, indices: NDArray[np.int64]) -> Array:
-        """Correlation of each of the first rows with the rows named beside it."""
+        """Return the correlations of the first rows with the rows at their indices."""
         first, m = slice(len(indices)), self.q.shape[1]
         q, along_shift = self.q[first], self.q @ self.shift
         constant = self.shift @ self.shift
@@ -205,8 +209,8 @@ class CentredRows(NamedTuple):
         return out
 
 
-def search_sparse(rows: CentredRows, asking: slice, among: slice, k: int) -> Best:
-    """The k best of the rows ``among`` for each of the rows ``asking``."""
+def search_sparse(rows: CenteredRows, asking: slice, among: slice, k: int) -> Best:
+    """Find the k best of the rows ``among`` for each of the rows ``asking``."""
     n, m = rows.q.shape
     if rows.q.nnz <= _THIN * n * m:
         return _search_thin(rows, asking, among, k)
@@ -219,10 +223,10 @@ def search_sparse(rows: CentredRows, asking: slice, among: slice, k: int) -> Bes
     )
 
 
-def _search_thin(rows: CentredRows, asking: slice, among: slice, k: int) -> Best:
-    """The same for rows with few non-zeros: nothing is written out but the products.
+def _search_thin(rows: CenteredRows, asking: slice, among: slice, k: int) -> Best:
+    """Find the k best among rows with few nonzeros, without forming dense rows.
 
-    The products of the sparse rows are corrected for all that centring would do.
+    The products of the sparse rows are corrected for centering and scaling.
     """
     q, shift = rows.q[asking], rows.shift
     constant = shift @ shift
@@ -233,7 +237,7 @@ def _search_thin(rows: CentredRows, asking: slice, among: slice, k: int) -> Best
         other = rows.q[place]
         back, other_along = other.T.tocsr(), other @ shift
         for part in _blocks(q.shape[0]):
-            scores = (q[part] @ back).toarray()
+            scores = dense(q[part] @ back)
             scores += (constant - along[part])[:, None]
             scores -= other_along
             scores -= m * np.outer(means[part], rows.row_mean[place])
@@ -244,9 +248,12 @@ def _search_thin(rows: CentredRows, asking: slice, among: slice, k: int) -> Best
 
 
 def search(
-    queries: Any, against: Callable[[slice], NDArray[np.float32]], n_others: int, k: int
+    queries: Matrix,
+    against: Callable[[slice], NDArray[np.float32]],
+    n_others: int,
+    k: int,
 ) -> Best:
-    """The k best of all other rows for each query, a block of them at a time."""
+    """Find the k best of all other rows for each query, in blocks."""
     n = queries.shape[0]
     best = Best(n, k)
     for columns in _blocks(n_others):
@@ -257,7 +264,7 @@ def search(
 
 
 class Best:
-    """FAISS's heaps: the k largest scores of each row, fed block by block."""
+    """The k largest scores of each row, collected block by block in FAISS's heaps."""
 
     def __init__(self, n: int, k: int) -> None:
         self._scores = np.empty((n, k), dtype=np.float32)
@@ -270,22 +277,23 @@ class Best:
         self._is_ordered = False
 
     def add(self, scores: NDArray[np.float32], first_row: int, first_id: int) -> None:
+        """Add a block of scores whose corner is at the given row and candidate."""
         scores = np.ascontiguousarray(scores, dtype=np.float32)
         n_rows, n_ids = scores.shape
         self._heaps.addn(n_ids, faiss.swig_ptr(scores), first_id, first_row, n_rows)
 
     def indices(self) -> NDArray[np.int64]:
-        """Best first; nothing can be added after."""
+        """Return the indices, best first; nothing can be added afterwards."""
         self._order()
         return self._indices
 
     def scores(self) -> NDArray[np.float32]:
-        """Likewise."""
+        """Return the scores, best first; nothing can be added afterwards."""
         self._order()
         return self._scores
 
     def _order(self) -> None:
-        # What is ordered is no heap any longer: a second time would undo it.
+        # The result is no longer a heap: reordering it again would break it.
         if not self._is_ordered:
             self._heaps.reorder()
         self._is_ordered = True

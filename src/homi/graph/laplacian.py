@@ -1,4 +1,4 @@
-"""Neighbours -> a symmetric, positive semi-definite graph Laplacian."""
+"""Nearest neighbors -> a symmetric, positive semi-definite graph Laplacian."""
 
 from __future__ import annotations
 
@@ -9,43 +9,44 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from homi.graph.exact import Neighbours, nearest
+from homi.graph.exact import Neighbors, nearest
 from homi.graph.weighted import how_many, weighted
-from homi.linalg import Array
+from homi.typing import Array, Matrix
 
 
-def laplacian(neighbours: Neighbours) -> sparse.csr_array:
-    """``L = D - S`` with S the clipped correlations, symmetrised before degrees.
+def laplacian(neighbors: Neighbors) -> sparse.csr_array:
+    """``L = D - S`` with S the clipped correlations, made symmetric before degrees.
 
-    Each neighbour j of row i adds half its weight to both sides of the edge. The
-    paper prints the other order (Laplacian first, then its symmetric part), which
-    is neither positive semi-definite nor zero on constants.
+    Each neighbor j of row i adds half its weight to both directions of the edge. The
+    paper uses the other order (Laplacian first, then its symmetric part), which is
+    neither positive semi-definite nor zero on constants.
     """
-    n, s = neighbours.indices.shape
-    half = np.maximum(neighbours.correlations, 0.0).ravel() / 2
+    n, s = neighbors.indices.shape
+    half = np.maximum(neighbors.correlations, 0.0).ravel() / 2
     index = np.int32 if n < 2**31 else np.int64
     row = np.arange(n, dtype=index)
-    i, j = np.repeat(row, s), neighbours.indices.astype(index).ravel()
+    i, j = np.repeat(row, s), neighbors.indices.astype(index).ravel()
     degrees = np.bincount(i, half, n) + np.bincount(j, half, n)
     values = np.concatenate([-half, -half, degrees])
     places = np.concatenate([i, j, row]), np.concatenate([j, i, row])
     return sparse.coo_array((values, places), shape=(n, n)).tocsr()
 
 
-def neighbour_laplacian(
-    X: Any,
+def neighbor_laplacian(
+    X: Matrix,
     n_neighbors: int,
     *,
     mean: Array | None = None,
     scale: Array | None = None,
     weights: Array | None = None,
-    search: Callable[..., Neighbours] = nearest,
+    search: Callable[..., Neighbors] = nearest,
 ) -> sparse.csr_array:
-    """L of the rows ``(X - mean) / scale`` tied to their most correlated rows.
+    """Laplacian of the graph of rows ``(X - mean) / scale`` and their neighbors.
 
-    X may be dense or sparse; sparse X is never centred in memory. A row of weight w is
-    tied as w equal rows would be; weights must be positive. ``search`` finds the most
-    correlated rows, all of them by default.
+    The neighbors of a row are the rows most correlated with it. X may be dense or
+    sparse; sparse X is never centered in memory. A row of weight w, which must be
+    positive, has the edges of w copies of it. ``search`` finds the neighbors, exactly
+    by default.
     """
     n, m = X.shape
     if weights is not None and n > 1 and m > 2:
@@ -57,13 +58,13 @@ def neighbour_laplacian(
 
 
 def _weighted_laplacian(
-    X: Any, n_neighbors: int, weights: Array, **units: Any
+    X: Matrix, n_neighbors: int, weights: Array, **units: Any
 ) -> sparse.csr_array:
     if n_neighbors >= (total := float(weights.sum())):
         warnings.warn(
-            f"n_neighbors={n_neighbors} with rows of total weight {total:g}: each row "
-            "has all others for neighbours; a row that counts once has weight 1, so "
-            "scale the weights if they were meant as shares.",
+            f"n_neighbors={n_neighbors} with rows of total weight {total:g}: all other "
+            "rows are neighbors of each row. An ordinary row has weight 1, so rescale "
+            "the weights if they sum to 1.",
             UserWarning,
             stacklevel=3,
         )
@@ -72,16 +73,16 @@ def _weighted_laplacian(
 
 
 def possible_neighbors(n: int, m: int, n_neighbors: int) -> int:
-    """How many of ``n_neighbors`` each of n rows of m features can have; 0 for none."""
+    """Return the number of neighbors of n rows of m features; 0 for no graph."""
     if n < 2:
         raise ValueError(
-            f"a neighbour graph needs at least 2 rows, got n_samples = {n}; "
+            f"a neighbor graph needs at least 2 rows, got n_samples = {n}; "
             "pass more rows, or gamma=0 to fit without a graph."
         )
     if m < 3:
         warnings.warn(
-            f"rows of {m} feature(s) are all fully correlated or uncorrelated, which "
-            "says nothing of neighbours: no graph is used.",
+            f"rows of {m} feature(s) are all fully correlated or uncorrelated, so they "
+            "have no neighbors: no graph is used.",
             UserWarning,
             stacklevel=3,
         )

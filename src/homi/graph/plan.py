@@ -1,4 +1,4 @@
-"""A sample of rows -> the anchors that all rows will be tied to, and their units."""
+"""Choose the anchors and the scaling of an anchor graph from a sample of rows."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ import numpy as np
 from scipy import sparse
 
 from homi.graph.anchors import AnchorPlan, tie
-from homi.graph.between import found_among
+from homi.graph.block_pairs import found_among
 from homi.graph.exact import others, unit_rows
-from homi.linalg import Array
-from homi.moments import column_units
+from homi.moments import column_scaling
+from homi.typing import Array, Matrix
 
-#: Rows per anchor, and bytes of all of them as dense float32, that k-means is given.
+#: Training rows of k-means per anchor, and their bytes as dense float32.
 _ROWS_PER_ANCHOR, _TRAINING_BYTES = 64, 2**28
 
-#: Rounds of k-means. Anchors need not be the best: more rounds change no metric.
+#: Iterations of k-means. More iterations do not change any metric.
 _ROUNDS = 10
 
-#: Rows by which the two graphs are compared, and for how many of them neighbours are
-#: found: all that these say is a sum over rows.
+#: Rows on which the two graphs are compared, and number of them whose neighbors are
+#: searched: the trace is a sum over rows.
 _COMPARED, _ASKED = 2000, 500
 
-#: How far below 1 the correlation of two anchors is that count as one.
+#: Two anchors whose correlation is closer to 1 than this count as one.
 _COPY = 1e-5
 
-#: Fewest rows of the sample for each anchor.
+#: Minimum rows of the sample per anchor.
 _FEWEST = 4
 
 
 def plan_anchors(
-    X: Any,
+    X: Matrix,
     n_neighbors: int = 10,
     n_anchors: int = 64,
     *,
@@ -47,24 +47,24 @@ def plan_anchors(
     X : array or sparse matrix of shape (n_sample, m)
         Rows drawn at random, or all of them.
     n_neighbors : int
-        s, how many anchors a row will be tied to.
+        s, the number of anchors of a row.
     n_anchors : int
-        q, at most; never more than a quarter of the sample. With 0, a plan for sums
-        without a graph.
+        Maximum number q of anchors; at most a quarter of the sample. With 0, the plan
+        is for moments without a graph.
     standardize : bool
-        Whether rows are compared with every feature at mean 0 and variance 1, by the
-        sample.
+        Whether to compare rows with every feature scaled to mean 0 and variance 1 in
+        the sample.
     seed : int
-        Of k-means and of the rows that it is given.
+        Seed of k-means and of its training rows.
 
     Returns
     -------
     AnchorPlan
-        Its weight makes ``trace(H)`` of up to 2,000 rows the same for anchors as for
-        their exact graph, as far as some of them tell: γ means the same for both.
+        Its weight gives H about the same trace as the exact graph, measured on up to
+        2,000 rows, so that γ has the same meaning for both graphs.
     """
     n, m = X.shape
-    center, scale = column_units(X)
+    center, scale = column_scaling(X)
     mean = center if standardize else np.zeros(m)
     scale = scale if standardize else np.ones(m)
     empty = AnchorPlan(center, mean, scale, np.empty((0, m)), n_neighbors, 0.0)
@@ -72,8 +72,8 @@ def plan_anchors(
         return empty
     if m < 3:
         warnings.warn(
-            f"rows of {m} feature(s) are all fully correlated or uncorrelated, which "
-            "says nothing of likeness: no graph is used.",
+            f"rows of {m} feature(s) are all fully correlated or uncorrelated, so they "
+            "have no neighbors: no graph is used.",
             UserWarning,
             stacklevel=3,
         )
@@ -87,8 +87,8 @@ def plan_anchors(
     return AnchorPlan(center, mean, scale, anchors, n_neighbors, weight)
 
 
-def _some(X: Any, count: int, rng: np.random.Generator) -> Any:
-    """``count`` different rows, in the order that they have."""
+def _some(X: Matrix, count: int, rng: np.random.Generator) -> Matrix:
+    """Return ``count`` distinct random rows in their order."""
     X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
     if count == X.shape[0]:
         return X
@@ -96,7 +96,7 @@ def _some(X: Any, count: int, rng: np.random.Generator) -> Any:
 
 
 def _centroids(unit: Array, n_anchors: int, seed: int) -> Array:
-    """Centres of unit rows, of mean 0 and length 1; copies of one count once."""
+    """Return distinct k-means centers of unit rows, at mean 0 and length 1."""
     single = unit[unit.any(axis=1)].astype(np.float32)
     q = min(n_anchors, len(single))
     if q == 0:
@@ -114,13 +114,13 @@ def _centroids(unit: Array, n_anchors: int, seed: int) -> Array:
     found = means.centroids.astype(np.float64)
     found = unit_rows(found, np.zeros(found.shape[1]), np.ones(found.shape[1]))
     found = found[found.any(axis=1)]
-    # Fewer kinds of rows than anchors: k-means makes the rest of small changes.
+    # With fewer distinct rows than anchors, k-means returns near copies of centers.
     copies = np.triu(found @ found.T, 1) > 1 - _COPY
     return found[~copies.any(axis=0)]
 
 
-def _weight(X: Any, plan: AnchorPlan) -> float:
-    """trace(H) by neighbours over trace(H) by anchors, of rows in the plan's units."""
+def _weight(X: Matrix, plan: AnchorPlan) -> float:
+    """Return trace(H) of the neighbor graph over trace(H) of the anchor graph."""
     n = X.shape[0]
     if n < 2 or not len(plan.anchors):
         return 0.0
@@ -128,12 +128,12 @@ def _weight(X: Any, plan: AnchorPlan) -> float:
     Q = sparse.csr_array(Q) if sparse.issparse(X) else Q - plan.center / plan.scale
     lengths = _squared_lengths(Q, plan)
     by_anchors = _anchors_trace(X, lengths, plan)
-    by_neighbours = _neighbours_trace(X, Q, lengths, plan)
-    return by_neighbours / by_anchors if by_anchors > 0 else 0.0
+    by_neighbors = _neighbors_trace(X, Q, lengths, plan)
+    return by_neighbors / by_anchors if by_anchors > 0 else 0.0
 
 
-def _squared_lengths(Q: Any, plan: AnchorPlan) -> Array:
-    """``‖q - center‖²`` of each row; dense rows have lost the center already."""
+def _squared_lengths(Q: Matrix, plan: AnchorPlan) -> Array:
+    """``‖q - center‖²`` of each row; dense rows are already centered."""
     squares = (Q * Q).sum(axis=1)
     if not sparse.issparse(Q):
         return squares
@@ -141,8 +141,8 @@ def _squared_lengths(Q: Any, plan: AnchorPlan) -> Array:
     return squares - 2 * (Q @ offset) + offset @ offset
 
 
-def _anchors_trace(X: Any, lengths: Array, plan: AnchorPlan) -> float:
-    """trace(QᵀLQ) with L of the anchors."""
+def _anchors_trace(X: Matrix, lengths: Array, plan: AnchorPlan) -> float:
+    """``trace(QᵀLQ)`` with the Laplacian L of the anchor graph."""
     found = tie(X, plan)
     used = found.mass > 0
     pulled = (found.ZtX[used] / plan.scale) ** 2 / found.mass[used, None]
@@ -152,11 +152,11 @@ def _anchors_trace(X: Any, lengths: Array, plan: AnchorPlan) -> float:
     return trace
 
 
-def _neighbours_trace(X: Any, Q: Any, lengths: Array, plan: AnchorPlan) -> float:
-    """``trace(QᵀLQ) = ½ Σ_i Σ_j w_ij ‖q_i - q_j‖²`` over the neighbours j of rows i.
+def _neighbors_trace(X: Matrix, Q: Matrix, lengths: Array, plan: AnchorPlan) -> float:
+    """``trace(QᵀLQ) = ½ Σ_i Σ_j w_ij ‖q_i - q_j‖²`` over the neighbors j of rows i.
 
-    Only some i are asked. What a row adds grows with its length, which is known of all
-    of them: the squared lengths of those asked are the share of the sum that they are.
+    It is estimated from some rows i. The contribution of a row grows with its length,
+    which is known for all rows, so the sum is scaled by squared lengths.
     """
     n = X.shape[0]
     asked = np.arange(0, n, max(1, n // _ASKED))

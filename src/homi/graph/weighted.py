@@ -1,35 +1,35 @@
-"""Neighbours of rows that count more or less than once.
+"""Neighbors of weighted rows.
 
-A row of weight w stands for w equal rows. In the list of each of them come first its
-own w - 1 copies, which tie it to nothing new, and then the copies of the rows most
-correlated with it, until s are in the list. So a row is tied to rows whose weights add
-up to s, the last of them with a part of its weight; weights need not be whole.
+A row of weight w stands for w copies. The first neighbors of each copy are the other
+w - 1 copies, whose edges have no effect, followed by the copies of the rows most
+correlated with it, up to s neighbors in all. So a row has neighbors whose weights sum
+to s, the last of them with a part of its weight. Weights need not be integers.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from homi.graph.exact import Neighbours
-from homi.linalg import Array
+from homi.graph.exact import Neighbors
+from homi.typing import Array
 
-#: Of n_neighbors, how many times as many rows a row is tied to at most. Rows of small
-#: weight would else be tied to all.
+#: Maximum number of neighbors of a row, as a multiple of n_neighbors. Otherwise rows of
+#: small weight would be neighbors of all rows.
 MOST = 4
 
 
 def how_many(weights: Array, n_neighbors: int) -> int:
-    """Rows to look for: so many that their weights add up to ``n_neighbors``."""
+    """Return the number of rows to search for, so that their weights reach s."""
     lightest = np.sort(weights)[: MOST * n_neighbors]
     enough = int(np.searchsorted(np.cumsum(lightest), n_neighbors)) + 1
     return min(enough, len(lightest), len(weights) - 1)
 
 
-def weighted(found: Neighbours, weights: Array, n_neighbors: int) -> Neighbours:
-    """Neighbours whose correlations are multiplied by the weight of the tie.
+def weighted(found: Neighbors, weights: Array, n_neighbors: int) -> Neighbors:
+    """Return neighbors whose correlations are multiplied by the weight of the edge.
 
-    The tie of row i to its neighbour j counts once for each of i's copies and for each
-    of j's that have a place in i's list.
+    The edge from row i to its neighbor j counts once for each copy of i and each copy
+    of j that is among the neighbors of i.
     """
     order = np.argsort(-found.correlations, axis=1, kind="stable")
     indices = np.take_along_axis(found.indices, order, axis=1)
@@ -40,7 +40,7 @@ def weighted(found: Neighbours, weights: Array, n_neighbors: int) -> Neighbours:
     places = np.maximum(places, 0.0)[:, None]
     before = np.cumsum(others, axis=1) - others
     taken = np.clip(places - before, 0.0, others)
-    # Where too few rows were looked for, those found stand for the rest.
+    # If too few rows were searched for, those found get the missing weight.
     filled = taken.sum(axis=1, keepdims=True)
     taken *= np.where(filled > 0, places / np.where(filled > 0, filled, 1.0), 0.0)
-    return Neighbours(indices, weights[:, None] * taken * correlations)
+    return Neighbors(indices, weights[:, None] * taken * correlations)

@@ -1,10 +1,10 @@
-"""Margins of linear classifiers, all labels at once, and their probabilities."""
+"""Linear classifiers of all labels at once, and Platt scaling of their margins."""
 
+from homi.linear.centered_rows import SideBySide
 from homi.linear.fit import LinearMargins, fit_margins
 from homi.linear.held_out import held_out_margins
 from homi.linear.losses import LossName
 from homi.linear.platt import Sigmoids, fit_sigmoids
-from homi.linear.rows import SideBySide
 
 __all__ = [
     "LinearMargins",

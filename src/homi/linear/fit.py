@@ -1,10 +1,19 @@
-"""Linear classifiers of all labels at once."""
+"""Linear classifiers of all labels at once.
+
+This is the only logistic regression of the package. It also serves the many small
+problems of :class:`~homi.estimators.CalibratedLabelRanking`, where it replaced Newton's
+method for one problem at a time (with scikit-learn's solver for large ones). Processor
+time of a whole fit there, before and after: yeast 0.74 s and 0.28 s, 30 labels of 150
+rows and 10 features 0.32 s and 0.21 s, emotions 0.06 s and 0.07 s, birds 0.32 s and
+0.34 s, scene 0.27 s and 0.49 s, enron 8.0 s and 7.3 s. Objectives were equal to 1e-7,
+and below scikit-learn's where that was used.
+"""
 
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -13,13 +22,14 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from homi.arrays import dense
-from homi.linear.descent import Task, minimise
-from homi.linear.losses import LOSSES, Array, Loss, LossName
-from homi.linear.metric import Mask, Shape, shape_of
-from homi.linear.rows import CentredRows, side_by_side
+from homi.linalg import Array, Matrix
+from homi.linear.centered_rows import CenteredRows, SideBySide, side_by_side
+from homi.linear.lbfgs import Task, minimize
+from homi.linear.losses import LOSSES, Loss, LossName
+from homi.linear.preconditioner import GramMatrix, Mask, gram_of
 from homi.threads import for_product
 
-#: Numbers in an array of rows by labels: 4 MB, of which a few fit in the cache.
+#: Numbers in an array of rows by labels: 4 MB, so that a few of them fit in the cache.
 _BLOCK = 2**19
 
 
@@ -27,27 +37,28 @@ class LinearMargins(NamedTuple):
     """Scores X W + b of all labels, above 0 where a label is predicted.
 
     ``coef`` is W, (n_features, n_labels), and ``intercept`` is b; ``unfinished`` is the
-    number of labels that were not done within the steps allowed.
+    number of labels that did not converge within the steps allowed.
     """
 
     coef: Array
     intercept: Array
     unfinished: int = 0
 
-    def __call__(self, X: Any) -> Array:
-        """Margins of the rows of X, dense or sparse."""
+    def __call__(self, X: Matrix | SideBySide) -> Array:
+        """Return the margins of the rows of X: array, sparse matrix or SideBySide."""
         margins: Array = X @ self.coef
         margins += self.intercept
         return margins
 
 
 def fit_margins(
-    X: Any,
-    Y: Any,
+    X: Matrix | SideBySide,
+    Y: Matrix,
     *,
     C: float = 1.0,
     loss: LossName = "squared_hinge",
     weight: Array | None = None,
+    known: Mask | None = None,
     allowed: Mask | None = None,
     start: LinearMargins | None = None,
     tol: float = 1e-4,
@@ -59,52 +70,55 @@ def fit_margins(
     .. math:: \min_{w_j, b_j} \tfrac12\|w_j\|^2 + C \sum_i \omega_i \ell(\tilde y_{ij}
               (x_i^T w_j + b_j)), \qquad \tilde y = 2y - 1
 
-    with the loss max(0, 1 - t)² or log(1 + exp(-t)). The intercepts are not penalised.
+    with the loss max(0, 1 - t)² or log(1 + exp(-t)). The intercepts are not penalized.
 
     Parameters
     ----------
     X : array, sparse matrix or SideBySide of shape (n_samples, n_features)
-        Rows. What is sparse stays sparse.
+        Rows. Sparse parts stay sparse.
     Y : array or sparse matrix of shape (n_samples, n_labels)
-        Labels, 0 or 1. One that is constant gets w = 0 and b = 1 or -1.
+        Labels, 0 or 1. A constant one gets w = 0 and b = 1 or -1.
     C : float in (0, inf)
         Weight of the loss.
     loss : {"squared_hinge", "log"}
         ℓ.
     weight : array of shape (n_samples,), or None
-        How often each row counts, more than 0; None for once. A row of weight 2 is
-        as good as two of weight 1, at half the cost.
+        Sample weights, more than 0; None for 1. A row of weight 2 equals two rows of
+        weight 1, at half the cost.
+    known : bool array of shape (n_samples, n_labels), or None
+        Rows that each label is fitted to; None for all.
     allowed : bool array of shape (n_features, n_labels), or None
-        Which coefficients may differ from 0; None for all.
+        Coefficients that may differ from 0; None for all.
     start : LinearMargins or None
-        Where to begin, such as the margins of a similar problem; 0 outside
-        ``allowed``. It matters for the time, not for the optimum.
+        Start, such as the margins of a similar problem; 0 outside ``allowed``. It
+        changes the time, not the optimum.
     tol : float in (0, inf)
-        A label is done when its gradient in w is at most this share of the gradient
-        at w = 0, and that in b this share of the rows' absolute gradients there,
-        each with the b that is best for w = 0.
+        A label has converged when its gradient in w is at most this share of the
+        gradient at w = 0, and that in b this share of the rows' absolute gradients
+        there, each with the b that is best for w = 0.
     max_iter : int
         Most steps.
     n_jobs : int or None
-        Threads, each for other labels.
+        Number of threads, which work on different labels.
 
     Returns
     -------
     margins : LinearMargins
+        Coefficients and intercepts of all labels.
 
     Notes
     -----
-    L-BFGS for a block of labels at once. A step costs O(nnz(X)) for each label at
-    work, in two products with X that all of them share.
+    L-BFGS for a block of labels at once. A step costs O(nnz(X)) for each label that has
+    not converged, in two products with X that all labels share.
     """
     Y = sparse.csc_array(Y) if sparse.issparse(Y) else np.asarray(Y)
-    rows = CentredRows(side_by_side(X), weight)
-    counts = rows.count(Y)
+    rows = CenteredRows(side_by_side(X), weight)
+    counts = _Counts.of(rows, Y, known)
     blocks = _blocks(counts, rows)
     with _blas_threads(rows, blocks, n_jobs):
-        problem = _Problem(rows, Y, LOSSES[loss], C, shape_of(rows), tol, max_iter)
+        problem = _AllLabels(rows, Y, known, LOSSES[loss], C, gram_of(rows), tol)
         found = Parallel(n_jobs, require="sharedmem")(
-            delayed(problem.solve)(labels, allowed, start) for labels in blocks
+            delayed(problem.fit)(labels, allowed, start, max_iter) for labels in blocks
         )
     coef, intercept = _constants(rows.m, counts)
     for labels, (V, _) in zip(blocks, found, strict=True):
@@ -113,67 +127,86 @@ def fit_margins(
     return LinearMargins(coef, intercept, sum(unfinished for _, unfinished in found))
 
 
-def _constants(m: int, counts: Array) -> tuple[Array, Array]:
+class _Counts(NamedTuple):
+    """Weight of the rows that have each label, and of those where it is known."""
+
+    positive: Array
+    known: Array
+
+    @classmethod
+    def of(cls, rows: CenteredRows, Y: Matrix, known: Mask | None) -> _Counts:
+        if known is None:
+            return cls(rows.count(Y), np.full(Y.shape[1], float(rows.n)))
+        return cls(rows.count(Y * known), rows.count(known))
+
+
+def _constants(m: int, counts: _Counts) -> tuple[Array, Array]:
     """Coefficients 0, and intercepts -1 of labels that no row has, 1 of all others."""
-    return np.zeros((m, len(counts))), np.where(counts > 0, 1.0, -1.0)
+    return np.zeros((m, len(counts.known))), np.where(counts.positive > 0, 1.0, -1.0)
 
 
-def _blocks(counts: Array, rows: CentredRows) -> list[NDArray[np.intp]]:
-    """Labels that are not constant, in blocks of which the arrays are small."""
-    # Those of like frequency need about as many steps.
-    order = np.argsort(counts, kind="stable")
-    order = order[(counts[order] > 0) & (counts[order] < rows.n)]
+def _blocks(counts: _Counts, rows: CenteredRows) -> list[NDArray[np.intp]]:
+    """Labels that are not constant, in blocks whose arrays are small."""
+    # Labels of similar frequency need similar numbers of steps.
+    order = np.argsort(counts.positive, kind="stable")
+    positive, known = counts.positive[order], counts.known[order]
+    order = order[(positive > 0) & (positive < known)]
     width = max(1, _BLOCK // rows.stored)
     return [order[first : first + width] for first in range(0, len(order), width)]
 
 
 def _blas_threads(
-    rows: CentredRows, blocks: list[NDArray[np.intp]], n_jobs: int | None
-) -> AbstractContextManager[Any]:
+    rows: CenteredRows, blocks: list[NDArray[np.intp]], n_jobs: int | None
+) -> AbstractContextManager[object]:
     if effective_n_jobs(n_jobs) > 1:
         return threadpool_limits(limits=1)
     return for_product(rows.stored, rows.m, max(map(len, blocks), default=0))
 
 
 @dataclass(frozen=True)
-class _Problem:
-    """What the labels share."""
+class _AllLabels:
+    """What the problems of all labels share."""
 
-    rows: CentredRows
-    Y: Any
+    rows: CenteredRows
+    Y: Matrix
+    known: Mask | None
     loss: Loss
     C: float
-    shape: Shape
+    gram: GramMatrix
     tol: float
-    max_iter: int
 
-    def solve(
+    def fit(
         self,
         labels: NDArray[np.intp],
         allowed: Mask | None,
         start: LinearMargins | None,
+        max_iter: int,
     ) -> tuple[Array, int]:
-        """Parameters of some labels for centred features; how many are not done."""
+        """Return [W; b] of some labels for centered features, and how many failed."""
         allowed = None if allowed is None else allowed[:, labels]
         task, V = self._task(labels, allowed)
         limits = self._limits(task, V)
         if start is not None:
             b = start.intercept + self.rows.mean @ start.coef
             V = np.vstack([start.coef, b])[:, labels]
-        return minimise(task, V, limits, self.max_iter)
+        return minimize(task, V, limits, max_iter)
 
     def _task(
         self, labels: NDArray[np.intp], allowed: Mask | None
     ) -> tuple[Task, Array]:
-        """The labels' problems, and their parameters where all w are 0."""
-        y = self.Y[:, labels]
-        y = dense(y)
-        share = self.rows.count(y) / self.rows.n
-        metric = self.shape.metric(self.C * self.loss.curvature(share), allowed)
+        """Problems of some labels, and their parameters where all w are 0."""
+        y = dense(self.Y[:, labels])
+        known = None if self.known is None else self.known[:, labels]
+        counts = _Counts.of(self.rows, y, known)
+        share = counts.positive / counts.known
+        curvature = self.loss.curvature(share) * (counts.known / self.rows.n)
+        preconditioner = self.gram.preconditioner(self.C * curvature, allowed)
         signs = np.where(y > 0, 1.0, -1.0)
+        if known is not None:
+            signs *= known
         V = np.zeros((self.rows.m + 1, len(labels)))
         V[-1] = self.loss.constant(share)
-        return Task(self.rows, signs, self.loss, self.C, metric, allowed), V
+        return Task(self.rows, signs, self.loss, self.C, preconditioner, allowed), V
 
     def _limits(self, task: Task, V: Array) -> Array:
         """Bounds of the gradients in w and in b."""

@@ -1,4 +1,4 @@
-"""Margins of rows that the classifier was not fitted on."""
+"""Cross-validated margins."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from homi.linear.losses import Array
+from homi.linalg import Array, Matrix
+from homi.linear.centered_rows import SideBySide
 
 
 def held_out_margins(
-    X: Any,
+    X: Matrix | SideBySide,
     n_labels: int,
     fit: Callable[[NDArray[np.intp]], Any],
     *,
@@ -20,32 +21,33 @@ def held_out_margins(
     n_splits: int = 3,
     rng: np.random.RandomState | np.random.Generator,
 ) -> Array:
-    """Margins of each row from a fit to the other folds.
+    """Compute the margins of each row by a fit to the other folds.
 
-    All labels share the folds, which are drawn without regard to the labels, as in
-    LIBSVM. Each fit starts afresh: one that began at a solution for all rows would,
-    ending at a finite tolerance, still know the rows held out.
+    All labels share the folds, which are not stratified, as in LIBSVM. No fit starts
+    from a solution for all rows: at a finite tolerance it would still contain
+    information on the held-out rows.
 
     Parameters
     ----------
     X : array, CSR matrix or SideBySide of shape (n_samples, n_features)
         Rows.
     n_labels : int
-        Margins of a row.
+        Number of margins of a row.
     fit : callable
-        ``fit(rows)``, of the numbers of rows to learn from, gives a callable from rows
-        to margins.
+        ``fit(rows)`` is given the indices of the training rows and returns a callable
+        that maps rows to margins.
     draws : array of int of shape (n_draws,), or None
-        Numbers of the rows that there are, of which some may come more than once; None
-        for all of X.
+        Indices of the rows to use, such as those of a bootstrap sample; None for each
+        row of X once.
     n_splits : int
-        Number of folds; never more than rows.
+        Number of folds; at most the number of rows is used.
     rng : RandomState or Generator
         Shuffles the rows.
 
     Returns
     -------
     margins : ndarray of shape (n_samples, n_labels), or (n_draws, n_labels)
+        Margins of each row that was drawn.
     """
     draws = np.arange(X.shape[0]) if draws is None else draws
     order = rng.permutation(len(draws))

@@ -1,4 +1,4 @@
-"""Losses of linear classifiers: values and slopes in the scores of all labels."""
+"""Losses of linear classifiers: values and derivatives for all labels."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from homi.linalg import Array
+
 LossName = Literal["squared_hinge", "log"]
 
 
 class Loss(NamedTuple):
-    """A loss ℓ(ỹf) of scores f and signs ỹ, both (n_samples, n_labels).
+    """Loss ℓ(ỹf) of scores f and signs ỹ, both (n_samples, n_labels).
 
-    ``evaluate`` gives Σ_i ω_i ℓ of each label and ω_i dℓ/df of each entry, for weights
-    ω of the rows, None for 1; ``constant`` and ``curvature`` the best score that is the
-    same for all rows and ℓ'' there, from the labels' shares of positives.
+    ``evaluate`` returns Σ_i ω_i ℓ of each label and ω_i dℓ/df of each entry, for
+    weights ω of the rows, None for 1. From the labels' shares of positives,
+    ``constant`` returns the best score that is the same for all rows, and ``curvature``
+    ℓ'' there.
     """
 
     evaluate: Callable[[Array, Array, Array | None], tuple[Array, Array]]
@@ -38,7 +39,7 @@ def _squared_hinge(signs: Array, F: Array, weight: Array | None) -> tuple[Array,
 
 
 def _log(signs: Array, F: Array, weight: Array | None) -> tuple[Array, Array]:
-    """log(1 + exp(-ỹf)), with no exponential of a positive number."""
+    """log(1 + exp(-ỹf)), without overflow."""
     t = signs * F
     tail = np.exp(-np.abs(t))
     value = np.log1p(tail) - np.minimum(t, 0.0)

@@ -1,8 +1,8 @@
-"""Platt's sigmoids: margins to probabilities, label by label."""
+"""Platt scaling: margins to probabilities, label by label."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,57 +10,58 @@ from scipy import sparse
 from scipy.special import expit
 
 from homi.arrays import dense
-from homi.linear.losses import Array
+from homi.linalg import Array, Matrix
 
-#: Numbers in a block of scores: 4 MB, of which a few fit in the cache.
+#: Numbers in a block of scores: 4 MB, so that a few of them fit in the cache.
 _BLOCK = 2**19
-#: Slope, for scores of unit variance, where the best one is not negative.
+#: Absolute slope, for scores of unit variance, where the best one is not negative.
 _FLAT = 1e-6
 #: Added to curvatures, which vanish where all probabilities are near 0 or 1.
 _RIDGE = 1e-12
-#: Steps, and lengths tried for each.
+#: Most steps, and most lengths tried for each.
 _MAX_ITER, _TRIALS = 100, 30
-#: Share of the cross-entropy that Newton's last step is predicted to take off. The
-#: next one would take off about its square.
+#: Predicted decrease, as a share of the cross-entropy, at which Newton's method stops.
+#: The next step would gain about its square.
 _TOL = 1e-9
 
 
 class Sigmoids(NamedTuple):
     """Probabilities 1 / (1 + exp(slope f + offset)) of scores f, for each label.
 
-    No slope is positive, so that a probability never falls as its score grows.
+    No slope is positive, so a probability never falls as its score grows.
     """
 
     slope: Array
     offset: Array
 
     def __call__(self, scores: Array) -> Array:
-        """Probabilities, strictly between 0 and 1."""
+        """Return probabilities, strictly between 0 and 1."""
         inside = expit(-(self.slope * scores + self.offset))
         return np.clip(inside, np.nextafter(0.0, 1.0), np.nextafter(1.0, 0.0))
 
 
-def fit_sigmoids(scores: Array, Y: Any) -> Sigmoids:
+def fit_sigmoids(scores: Array, Y: Matrix) -> Sigmoids:
     """Fit Platt's sigmoid to each label by maximum likelihood.
 
     The targets are Platt's: (N₊ + 1)/(N₊ + 2) for positives and 1/(N₋ + 2) for
-    negatives, so that the slopes stay finite where the scores separate them. For a
-    label that is constant, or has constant scores, the probability is constant.
+    negatives, so that the slopes stay finite where the scores separate the two. A label
+    that is constant, or has constant scores, gets a constant probability.
 
-    Where the likelihood asks for a slope that is not negative (scores no better than
-    chance), the slope is a millionth of one over the scores' deviation: next to
-    constant, but rows keep the order of their scores.
+    Where the maximum-likelihood slope is not negative (scores no better than chance),
+    the slope is set to -1e-6 divided by the deviation of the scores: the probability is
+    nearly constant, but keeps the order of the scores.
 
     Parameters
     ----------
     scores : ndarray of shape (n_samples, n_labels)
-        Scores of rows that the classifier has not seen.
+        Cross-validated scores.
     Y : array or sparse matrix of shape (n_samples, n_labels)
         Their labels, 0 or 1.
 
     Returns
     -------
     sigmoids : Sigmoids
+        One sigmoid for each label.
     """
     n, q = scores.shape
     Y = sparse.csc_array(Y) if sparse.issparse(Y) else np.asarray(Y)
@@ -70,8 +71,8 @@ def fit_sigmoids(scores: Array, Y: Any) -> Sigmoids:
     return Sigmoids(*(np.concatenate(piece) for piece in zip(*fitted, strict=True)))
 
 
-def _fit_block(scores: Array, Y: Any) -> Sigmoids:
-    """Sigmoids in scores of mean 0 and variance 1, then in the scores as given."""
+def _fit_block(scores: Array, Y: Matrix) -> Sigmoids:
+    """Fit on scores of mean 0 and variance 1, then convert to the original scores."""
     y = dense(Y) > 0
     positives = np.count_nonzero(y, axis=0)
     negatives = len(y) - positives
@@ -92,7 +93,7 @@ def _log_odds(p: Array) -> Array:
 
 
 def _newton(Z: Array, targets: Array) -> tuple[Array, Array]:
-    """Slopes and offsets of least cross-entropy, from those without a slope."""
+    """Slopes and offsets of least cross-entropy, from a start with slope 0."""
     offset = _log_odds(1.0 - targets.mean(axis=0))
     lines = np.vstack([np.zeros_like(offset), offset])
     labels = np.arange(len(offset))
@@ -110,10 +111,10 @@ def _newton(Z: Array, targets: Array) -> tuple[Array, Array]:
 def _step(
     Z: Array, targets: Array, line: Array, p: Array, value: Array
 ) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
-    """The longest of Newton's step, ½, ¼, … of it that lowers the cross-entropy.
+    """Take Newton's step, halved until it lowers the cross-entropy.
 
-    With the probabilities and cross-entropies there, and whether the step was so short
-    that the next one would be lost in rounding.
+    Also return the probabilities and cross-entropies there, and whether the step was so
+    short that the next one would be lost in rounding.
     """
     error = targets - p
     g = np.vstack([np.einsum("ij,ij->j", Z, error), error.sum(axis=0)])
@@ -133,7 +134,7 @@ def _step(
 def _evaluate(Z: Array, targets: Array, line: Array) -> tuple[Array, Array]:
     """Probabilities p = 1 / (1 + exp(u)), and -Σ t log p + (1 - t) log(1 - p)."""
     u = line[0] * Z + line[1]
-    # One exponential, of what is never positive, serves both.
+    # One exponential, of a number that is never positive, serves both.
     small = np.exp(-np.abs(u))
     value = np.maximum(u, 0.0) - (1.0 - targets) * u + np.log(1.0 + small)
     p = np.where(u > 0.0, small, 1.0) / (1.0 + small)

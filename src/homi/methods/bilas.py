@@ -1,4 +1,4 @@
-"""BILAS: each pair of labels sees the rows by their distances to its own prototypes."""
+"""BILAS: features of a pair of labels are distances to its own prototypes."""
 
 from __future__ import annotations
 
@@ -6,82 +6,83 @@ import math
 from numbers import Integral, Real
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from homi.arrays import dense
 from homi.base._compat import Interval
-from homi.linalg import Array
 from homi.methods.lift import single_tasks, varying_labels
 from homi.methods.prototype_classifier import PrototypeClassifier, Task
 from homi.methods.prototypes import clusters_per_cell
+from homi.typing import Array, Indices, RandomState
 
-#: The share of the rarer rows that become prototypes of a label without a partner.
+#: Default ratio of LIFT, for a label without a partner.
 _LIFT_RATIO = 0.1
 
 
 class BILAS(PrototypeClassifier):
-    r"""BiLabel-specific features: a reconstruction.
+    r"""BiLabel-specific features (reconstruction).
 
     .. math:: \varphi_{pq}(x) = \big(\|x - c\|\big)_{c \,\in\, \mathcal C_{pq}}, \qquad
               s_p(x) = \operatorname{mean}_{q} P\big(y_p = 1 \mid \varphi_{pq}(x)\big)
 
     Every label is paired with the labels that it correlates with most. A pair splits
-    the rows into those with both labels, with one, with the other, and with neither;
-    k-means finds k centres in each of these cells, and logistic models of the
-    distances to all of them,
+    the rows into four cells: with both labels, only the first, only the second, and
+    neither. k-means finds k centers in each cell, and logistic regressions on the
+    distances to all centers,
 
     .. math:: \min_{w, b} \tfrac12 \|w\|^2 + C \sum_i
               \log\big(1 + e^{-\tilde y_{ip} (w^\top \varphi_{pq}(x_i) + b)}\big),
 
-    predict either label. A label's score is its mean probability over the pairs with
-    it. Good where labels live in several places of the feature space, and where they
-    live depends on the labels beside them.
+    predict both labels. The score of a label is its mean probability over its pairs.
+    Good where the rows with a label form several clusters that depend on other labels.
 
     The details are not public: this is a reconstruction from the abstract, from the
-    parameters that the HOMI paper names, and from LIFT, which the method descends from.
+    parameters that the HOMI paper names, and from LIFT, which the method extends.
 
     Parameters
     ----------
     t : float in (0, 1], default=0.1
-        A label's partners are this share of the other labels, rounded up.
+        Share of the other labels that are a label's partners, rounded up.
     ratio : float in (0, 1], default=0.5
-        The number of centres k is this share of the smallest cell that is not empty,
+        The number of centers k is this share of the smallest cell that is not empty,
         rounded up.
     C : float in (0, inf), default=1.0
-        Weight of the loss against the length of the coefficients.
+        Inverse strength of the ridge penalty.
     max_partners : int in [1, inf), default=10
-        Most partners that a label chooses. Others may choose it as well.
+        Maximum number of partners of a label; it may also be a partner of others.
     max_prototypes : int in [1, inf), default=50
-        Most centres k.
+        Maximum number of centers k.
     standardize : bool, default=True
-        Whether to give every feature variance 1 first.
+        Whether to scale every feature to variance 1 first.
     standardize_distances : bool, default=True
-        Whether to give every distance mean 0 and variance 1 before the linear models.
-        Without it they are penalised much less where features are many.
+        Whether to scale every distance to mean 0 and variance 1 before the linear
+        models. Otherwise the penalty is much weaker where there are many features.
     n_jobs : int or None, default=None
-        Threads that learn and predict; None for one, -1 for one per core.
+        Number of threads in ``fit`` and ``predict``. None means 1, -1 means all
+        processors.
     random_state : int, RandomState instance or None, default=0
-        Where k-means starts, and which rows of a large cell it sees.
+        Seed of the initial centers of k-means, and of the sample of large cells.
 
     Attributes
     ----------
     pairs_ : ndarray of shape (n_pairs, 2)
-        The pairs of labels, each once.
+        Pairs of labels.
     n_prototypes_ : ndarray of shape (n_labels,)
-        Number of prototypes of all pairs with each label.
+        Number of prototypes of all pairs that contain each label.
     classes_, label_names_, n_features_in_, feature_names_in_
         As in :class:`~homi.HOMI`.
 
     Notes
     -----
-    A label that is constant has a constant score. Where a label has no partner,
-    because all others are constant, it is learnt as by :class:`LIFT` with its default
-    ratio. k-means starts once, from random rows, and sees at most 1000 rows of a cell,
-    or ten for each centre.
+    A constant label has a constant score. A label without a partner, because all others
+    are constant, is fitted as by :class:`LIFT` with its default ratio. k-means is run
+    once, from random rows, on at most 1000 rows of a cell, or ten per center if that
+    is more.
 
     A pair costs O(nnz(X)·k) for the distances, O(nk²) for their Gram matrix, and O(nk)
-    for each of the few dozen steps of the linear models. The rows are kept: a prototype
-    is stored as the rows that it is the mean of.
+    for each of the few dozen iterations of the linear models. The training rows are
+    stored: a prototype is represented by the indices of the rows that it is the mean
+    of.
 
     References
     ----------
@@ -113,17 +114,17 @@ class BILAS(PrototypeClassifier):
 
     def __init__(
         self,
-        t=0.1,
-        ratio=0.5,
+        t: float = 0.1,
+        ratio: float = 0.5,
         *,
-        C=1.0,
-        max_partners=10,
-        max_prototypes=50,
-        standardize=True,
-        standardize_distances=True,
-        n_jobs=None,
-        random_state=0,
-    ):
+        C: float = 1.0,
+        max_partners: int = 10,
+        max_prototypes: int = 50,
+        standardize: bool = True,
+        standardize_distances: bool = True,
+        n_jobs: int | None = None,
+        random_state: RandomState = 0,
+    ) -> None:
         self.t = t
         self.ratio = ratio
         self.C = C
@@ -136,7 +137,7 @@ class BILAS(PrototypeClassifier):
 
     def _tasks(self, Y: sparse.csc_array) -> list[Task]:
         n, n_labels = Y.shape
-        labels, YtY = varying_labels(Y), (Y.T @ Y).toarray()
+        labels, YtY = varying_labels(Y), dense(Y.T @ Y)
         if len(labels) < 2:
             self.pairs_ = np.empty((0, 2), dtype=np.intp)
             return single_tasks(Y, labels, _LIFT_RATIO, self.max_prototypes)
@@ -151,15 +152,15 @@ class BILAS(PrototypeClassifier):
 
 
 def correlation(YtY: Array, n: int) -> Array:
-    """Pearson's, of the columns of n rows of labels none of which is constant."""
+    """Return Pearson correlations of labels, none of which is constant, in n rows."""
     count = np.diag(YtY)
     spread = np.sqrt(count * (n - count))
     return (n * YtY - np.outer(count, count)) / np.outer(spread, spread)
 
 
-def choose_pairs(near: Array, count: int) -> NDArray[np.intp]:
-    """Each label with the ``count`` others nearest to it, as pairs p < q, each once."""
-    # Ties go to the label that comes first, and are not left to rounding.
+def choose_pairs(near: Array, count: int) -> Indices:
+    """Pair each label with its ``count`` nearest others, as distinct pairs p < q."""
+    # Ties are resolved by the order of labels, not by rounding.
     near = near.round(10)
     np.fill_diagonal(near, -np.inf)
     partners = np.argsort(-near, axis=1, kind="stable")[:, :count]
@@ -168,8 +169,8 @@ def choose_pairs(near: Array, count: int) -> NDArray[np.intp]:
     return np.unique(np.sort(pairs, axis=1), axis=0)
 
 
-def cell_sizes(YtY: Array, n: int, pairs: NDArray[np.intp]) -> Array:
-    """How many of n rows have both labels of a pair, only one, only the other, none."""
+def cell_sizes(YtY: Array, n: int, pairs: Indices) -> Array:
+    """Count the rows with both labels of a pair, only p, only q, and neither."""
     p, q = pairs.T
     both, count = YtY[p, q], np.diag(YtY)
     either = count[p] + count[q] - both
@@ -177,5 +178,5 @@ def cell_sizes(YtY: Array, n: int, pairs: NDArray[np.intp]) -> Array:
 
 
 def _share(t: float, n: int) -> int:
-    """⌈tn⌉, at least 1."""
+    """``max(1, ⌈tn⌉)``."""
     return max(1, math.ceil(t * n - 1e-9))

@@ -1,4 +1,4 @@
-"""Binary relevance: one classifier for each label, on its own."""
+"""Binary relevance: one independent classifier per label."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.multiclass import OneVsRestClassifier
 
 from homi.base._compat import Interval, StrOptions
-from homi.methods._labelwise import LabelModel, MarginClassifier
-from homi.methods._wrapped import fit_wrapped
-from homi.methods.linear_model import fit_linear
+from homi.base.scaling import Scaler
+from homi.linear import LossName
+from homi.methods.label_models import LabelModel, fit_linear, fit_wrapped
+from homi.methods.labelwise import MarginClassifier
+from homi.typing import Indices, Matrix, RandomState
 
 
 class BinaryRelevance(MarginClassifier):
-    r"""One classifier for each label, by default a linear support vector machine.
+    r"""Fit one classifier per label, by default a linear support vector machine.
 
     .. math::
         \min_{w_j, b_j} \tfrac12 \|w_j\|^2 + C \sum_i \ell(\tilde y_{ij}
@@ -24,38 +25,40 @@ class BinaryRelevance(MarginClassifier):
 
     for each label j, with the loss :math:`\ell(t) = \max(0, 1 - t)^2` or
     :math:`\log(1 + e^{-t})`. A label is predicted where its margin
-    :math:`x^T w_j + b_j` exceeds 0. Labels are ranked by probabilities, which are
-    Platt's sigmoids of the margins, or the logistic model's own.
+    :math:`x^T w_j + b_j` exceeds 0. Labels are ranked by probabilities: Platt's
+    sigmoids of the margins, or those of the logistic model.
 
-    Uses nothing of how labels depend on each other: the yardstick for methods that do.
+    It ignores how labels depend on each other, and is the baseline for methods that
+    use it.
 
     Parameters
     ----------
     estimator : classifier or None, default=None
-        A binary classifier of scikit-learn to fit to each label instead. C, loss and
-        tol are then unused.
+        Binary scikit-learn classifier to fit to each label instead. ``C``, ``loss``
+        and ``tol`` are then ignored.
     C : float in (0, inf), default=1.0
         Weight of the loss.
     loss : {"squared_hinge", "log"}, default="squared_hinge"
         ℓ: support vector machines or logistic regressions.
     standardize : bool, default=True
-        Whether to give every feature variance 1, and mean 0 if the rows are dense.
+        Whether to scale every feature to variance 1, and to mean 0 if X is dense.
     tol : float in (0, inf), default=1e-4
-        A label is done when its gradient is this share of that at w = 0.
+        A label has converged when the norm of its gradient is this share of the norm
+        at w = 0.
     n_jobs : int or None, default=None
-        Threads, each for other labels; with ``estimator`` processes. None is one, -1
-        as many as processors.
+        Number of threads, each for a part of the labels; of processes with
+        ``estimator``. None means 1, -1 means all processors.
     random_state : int, RandomState instance or None, default=0
         Seed of the inner folds for Platt's sigmoids.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_labels, n_features)
-        w of every label, for features as given; not with ``estimator``.
+        w of every label, for unscaled features; not set with ``estimator``.
     intercept_ : ndarray of shape (n_labels,)
-        b of every label, likewise.
+        b of every label; not set with ``estimator``.
     sigmoids_ : tuple of two ndarray of shape (n_labels,)
-        Slope and offset of every label's sigmoid, likewise.
+        Slope and offset of every label's sigmoid; not set with ``estimator``.
     estimator_ : OneVsRestClassifier or None
         The fitted classifiers of the labels that are not constant; only with
         ``estimator``.
@@ -64,10 +67,9 @@ class BinaryRelevance(MarginClassifier):
 
     Notes
     -----
-    All labels are fitted together, by a descent in which each step costs two products
-    with the rows. Platt's sigmoids take margins from three inner folds, or two more
-    fits; the log loss needs none. An ``estimator`` without probabilities gets sigmoids
-    likewise.
+    All labels are fitted together; each iteration costs two products with the rows.
+    Platt's sigmoids need margins from three inner folds, which cost two more fits. The
+    log loss needs none. An ``estimator`` without probabilities gets sigmoids too.
 
     References
     ----------
@@ -99,15 +101,15 @@ class BinaryRelevance(MarginClassifier):
 
     def __init__(
         self,
-        estimator=None,
+        estimator: Any = None,
         *,
-        C=1.0,
-        loss="squared_hinge",
-        standardize=True,
-        tol=1e-4,
-        n_jobs=None,
-        random_state=0,
-    ):
+        C: float = 1.0,
+        loss: LossName = "squared_hinge",
+        standardize: bool = True,
+        tol: float = 1e-4,
+        n_jobs: int | None = None,
+        random_state: RandomState = 0,
+    ) -> None:
         self.estimator = estimator
         self.C = C
         self.loss = loss
@@ -116,18 +118,22 @@ class BinaryRelevance(MarginClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _fit_model(self, X: Any, Y: Any, rng: np.random.RandomState) -> LabelModel:
+    def _fit_model(
+        self, X: Matrix, Y: Matrix, rng: np.random.RandomState
+    ) -> LabelModel:
         if self.estimator is not None:
             return fit_wrapped(self._one_versus_rest, X, Y, rng)
         return fit_linear(
             X, Y, C=self.C, loss=self.loss, tol=self.tol, rng=rng, n_jobs=self.n_jobs
         )
 
-    def _one_versus_rest(self, labels: NDArray[Any]) -> OneVsRestClassifier:
+    def _one_versus_rest(self, labels: Indices) -> OneVsRestClassifier:
         return OneVsRestClassifier(self.estimator, n_jobs=self.n_jobs)
 
-    def _learn(self, *given: Any) -> None:
-        super()._learn(*given)
+    def _learn(
+        self, X: Matrix, Y: Matrix, scaler: Scaler | None, rng: np.random.RandomState
+    ) -> None:
+        super()._learn(X, Y, scaler, rng)
         if self.estimator is not None:
             self.estimator_ = self._model.classifier
             return

@@ -1,28 +1,31 @@
-"""Classifier chain: what was decided of a label helps those after it."""
+"""Classifier chain: predicted labels are features of later labels."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from homi.base._compat import StrOptions
-from homi.methods._labelwise import LabelModel, MarginClassifier
-from homi.methods.chain_model import SHARED_CONSTRAINTS, fit_one
+from homi.linear import LossName
+from homi.methods.chains import SHARED_CONSTRAINTS, fit_one
+from homi.methods.label_models import LabelModel
+from homi.methods.labelwise import MarginClassifier
+from homi.typing import Indices, Matrix, RandomState
 
 
 class ClassifierChain(MarginClassifier):
-    r"""One classifier for each label, to which earlier labels are features too.
+    r"""Fit one classifier per label, with earlier labels as additional features.
 
     .. math::
         \min_{w, v, b} \tfrac12 (\|w_j\|^2 + \|v_j\|^2) + C \sum_i
         \ell\Bigl(\tilde y_{ij} \bigl(x_i^T w_j + \sum_{k \prec j} y_{ik} v_{kj}
         + b_j\bigr)\Bigr), \qquad \tilde y = 2y - 1
 
-    for each label j, with the labels k that come before it. To predict, the labels
-    are decided one after the other, each where its margin exceeds 0, with what was
-    decided before in the place of y. Labels are ranked by their probabilities.
+    for each label j, where k runs over the labels before it. Prediction follows the
+    chain: a label is predicted where its margin exceeds 0, with the labels predicted
+    before in the place of y. Labels are ranked by their probabilities.
 
     Good where labels imply each other and the order suits them. An
     :class:`EnsembleOfChains` depends less on the order.
@@ -30,36 +33,37 @@ class ClassifierChain(MarginClassifier):
     Parameters
     ----------
     estimator : classifier or None, default=None
-        A binary classifier of scikit-learn to fit to each label instead. C, loss and
-        tol are then unused.
+        Binary scikit-learn classifier to fit to each label instead. ``C``, ``loss``
+        and ``tol`` are then ignored.
     order : "random", array-like of shape (n_labels,) or None, default="random"
-        Labels, the first to be decided first; None is the order of the columns.
+        Labels in the order of the chain; None means the order of the columns.
     C : float in (0, inf), default=1.0
         Weight of the loss.
     loss : {"log", "squared_hinge"}, default="log"
         Logistic regressions, ℓ(t) = log(1 + exp(-t)), or support vector machines,
         max(0, 1 - t)².
     standardize : bool, default=True
-        Whether to give every feature variance 1, and mean 0 if the rows are dense.
+        Whether to scale every feature to variance 1, and to mean 0 if X is dense.
     tol : float in (0, inf), default=1e-4
-        A label is done when its gradient is this share of that at w = 0.
+        A label has converged when the norm of its gradient is this share of the norm
+        at w = 0.
     n_jobs : int or None, default=None
-        Threads, each for other labels; None is one, -1 as many as processors. An
-        ``estimator`` is fitted to one label after the other.
+        Number of threads, each for a part of the labels. None means 1, -1 means all
+        processors. Ignored with ``estimator``.
     random_state : int, RandomState instance or None, default=0
-        Seed of the order, and of the inner folds of support vector machines.
+        Seed of the order and of the inner folds of support vector machines.
 
     Attributes
     ----------
     order_ : ndarray of shape (n_labels,)
-        Labels, the first to be decided first.
+        Labels in the order of the chain.
     classes_, label_names_, n_features_in_, feature_names_in_
         As in :class:`~homi.HOMI`.
 
     Notes
     -----
-    True labels are known to learn from, so that the whole chain is one problem for
-    all labels at once. Probabilities are as in :class:`BinaryRelevance`.
+    Training uses true labels, so the whole chain is one problem for all labels at once.
+    Probabilities are as in :class:`BinaryRelevance`.
 
     References
     ----------
@@ -82,16 +86,16 @@ class ClassifierChain(MarginClassifier):
 
     def __init__(
         self,
-        estimator=None,
+        estimator: Any = None,
         *,
-        order="random",
-        C=1.0,
-        loss="log",
-        standardize=True,
-        tol=1e-4,
-        n_jobs=None,
-        random_state=0,
-    ):
+        order: ArrayLike | None = "random",
+        C: float = 1.0,
+        loss: LossName = "log",
+        standardize: bool = True,
+        tol: float = 1e-4,
+        n_jobs: int | None = None,
+        random_state: RandomState = 0,
+    ) -> None:
         self.estimator = estimator
         self.order = order
         self.C = C
@@ -101,14 +105,16 @@ class ClassifierChain(MarginClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _fit_model(self, X: Any, Y: Any, rng: np.random.RandomState) -> LabelModel:
+    def _fit_model(
+        self, X: Matrix, Y: Matrix, rng: np.random.RandomState
+    ) -> LabelModel:
         self.order_ = _order(self.order, Y.shape[1], rng)
-        options = {"C": self.C, "loss": self.loss, "tol": self.tol}
+        options: dict[str, Any] = {"C": self.C, "loss": self.loss, "tol": self.tol}
         options["n_jobs"] = self.n_jobs
         return fit_one(X, Y, self.order_, self.estimator, options, rng)
 
 
-def _order(order: Any, q: int, rng: np.random.RandomState) -> NDArray[np.intp]:
+def _order(order: Any, q: int, rng: np.random.RandomState) -> Indices:
     if order is None:
         return np.arange(q)
     if isinstance(order, str):
@@ -116,7 +122,7 @@ def _order(order: Any, q: int, rng: np.random.RandomState) -> NDArray[np.intp]:
     order = np.asarray(order)
     if not np.array_equal(np.sort(order), np.arange(q)):
         raise ValueError(
-            f"order must have each of the labels 0 to {q - 1} once, got {order}; "
-            "leave it None for the order of the columns."
+            f"order must contain each of the labels 0 to {q - 1} once, got {order}; "
+            "pass None for the order of the columns."
         )
     return order

@@ -1,22 +1,31 @@
-"""CLML: features for all labels and for each one; like labels, like rows."""
+"""CLML: common and label-specific features, smooth over labels and rows."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any
+from typing import Literal
 
 import numpy as np
 from scipy import sparse
 from sklearn import config_context
 from sklearn.neighbors import NearestNeighbors
 
-from homi.base._compat import Interval, StrOptions, fit_context
-from homi.graph import Neighbours, laplacian
+from homi.arrays import dense
+from homi.base._compat import Interval, StrOptions
+from homi.base.targets import Target
+from homi.graph import Neighbors, laplacian
 from homi.methods import label_graph
-from homi.methods.accuracy_threshold import most_accurate_threshold
-from homi.methods.common_features import Problem, solve
-from homi.methods.regression import MomentsClassifier, Units, label_counts
-from homi.moments import Moments
+from homi.methods.clml_solver import Problem, solve
+from homi.methods.moments_classifier import MomentsClassifier, Scaling, label_counts
+from homi.moments import Moments, quadratic
+from homi.typing import Array, Matrix
+
+#: Entries of a block of scores.
+_BLOCK = 2**20
+
+#: Number of thresholds, from 0 to the highest score, that are compared.
+_CANDIDATES = 51
 
 
 class CLML(MomentsClassifier):
@@ -27,47 +36,47 @@ class CLML(MomentsClassifier):
               + \tfrac{\lambda_1}2 \mathrm{tr}((XW)^\top L_2 XW)
               + \lambda_2 \|W\|_{2,1} + \beta \|W\|_1
 
-    The lengths of W's rows choose features for all labels together, its absolute
-    values those of each label. The Laplacian :math:`L_1` of the labels' cosine
-    similarities asks labels that occur together for like outputs, and
-    :math:`L_2`, which ties every row to its nearest rows, does so for rows. Good
-    where many features are useless and a few serve many labels.
+    The ℓ₂,₁ norm selects features for all labels together, the ℓ₁ norm for each label.
+    The Laplacian :math:`L_1` of the labels' cosine similarities makes outputs
+    similar for labels that occur together, and the Laplacian :math:`L_2` of the nearest
+    neighbors makes them similar for similar rows. Good where many features are useless
+    and a few are useful for many labels.
 
     Parameters
     ----------
     alpha : float in [0, inf), default=2**-6
-        Weight α of the likeness of labels.
+        Weight α of the label graph.
     beta : float in [0, inf), default=2**-7
-        Weight β of the absolute values.
+        Weight β of the ℓ₁ norm.
     lam1 : float in [0, inf), default=2**-7
-        Weight λ₁ of the likeness of rows. With 0 no neighbours are searched.
+        Weight λ₁ of the graph of rows. With 0 no neighbors are searched.
     lam2 : float in [0, inf), default=2**-5
-        Weight λ₂ of the lengths of rows of W.
+        Weight λ₂ of the ℓ₂,₁ norm.
     gamma : float in (0, inf), default=2**3
-        Ridge of the coefficients that the iterations start from.
+        Ridge penalty of the initial coefficients.
     n_neighbors : int in [1, inf), default=10
-        k. As in the paper's code a row counts as the first of its own neighbours, so
-        it is tied to k - 1 others. With fewer rows than that, to all.
+        k. As in the paper's code, a row counts as one of its own neighbors, so it has
+        k - 1 others. With fewer rows, all of them are neighbors.
     threshold : "accuracy" or float, default="accuracy"
         A label is predicted where its regression exceeds this value, the same for all
-        labels. ``"accuracy"``: of 51 equally spaced values from 0 to the largest
-        training score, the one with the best example-based accuracy in training.
+        labels. ``"accuracy"`` chooses the one with the best example-based accuracy in
+        training, out of 51 equally spaced values from 0 to the largest score.
     fit_intercept : bool, default=True
-        Whether to learn b; X is then centred. Without it, standardised features
-        predict nothing of how frequent a label is; the paper's code has none.
+        Whether to fit the intercept b; X is then centered. Without it, standardized
+        features cannot model label frequencies. The paper's code has none.
     standardize : bool, default=True
-        Whether to give every feature mean 0 and variance 1 first.
+        Whether to scale every feature to mean 0 and variance 1 first.
     max_iter : int in [1, inf), default=500
-        Most iterations.
+        Maximum number of iterations.
     tol : float in [0, inf), default=1e-3
-        Iterations end when the residuals fall below this share of the iterates.
+        Stop when the residuals are below this share of the iterates.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_labels, n_features)
-        W of the features as given.
+        W of unscaled features.
     intercept_ : ndarray of shape (n_labels,)
-        b, less the threshold.
+        b minus the threshold.
     threshold_ : float
         The threshold.
     history_ : list of dict
@@ -80,12 +89,12 @@ class CLML(MomentsClassifier):
 
     Notes
     -----
-    Solved by the alternating direction method of multipliers, which approaches the
-    minimum but need not lower the objective at every iteration. After the moments of
-    the rows, the O(n²m) search for neighbours and one decomposition each of size m
-    and l, an iteration costs O(m²l + ml²) and does not depend on the number of rows.
+    Solved by the alternating direction method of multipliers, which converges to the
+    minimum but need not decrease the objective in every iteration. After the moments
+    of the rows, the O(n²m) search for neighbors and one decomposition each of size m
+    and l, an iteration costs O(m²l + ml²), which does not depend on the number of rows.
 
-    A row without labels for which none is predicted counts as accurate.
+    The accuracy of a row without true and predicted labels is 1.
 
     References
     ----------
@@ -127,19 +136,19 @@ class CLML(MomentsClassifier):
 
     def __init__(
         self,
-        alpha=2**-6,
-        beta=2**-7,
-        lam1=2**-7,
-        lam2=2**-5,
+        alpha: float = 2**-6,
+        beta: float = 2**-7,
+        lam1: float = 2**-7,
+        lam2: float = 2**-5,
         *,
-        gamma=2**3,
-        n_neighbors=10,
-        threshold="accuracy",
-        fit_intercept=True,
-        standardize=True,
-        max_iter=500,
-        tol=1e-3,
-    ):
+        gamma: float = 2**3,
+        n_neighbors: int = 10,
+        threshold: float | Literal["accuracy"] = "accuracy",
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        max_iter: int = 500,
+        tol: float = 1e-3,
+    ) -> None:
         self.alpha = alpha
         self.beta = beta
         self.lam1 = lam1
@@ -152,72 +161,89 @@ class CLML(MomentsClassifier):
         self.max_iter = max_iter
         self.tol = tol
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
-        """Learn from rows and their labels.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
-            Labels: 0/1 or boolean, one column each, or 1-D classes.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
-        """
-        X, target = self._check_fit_input(X, y)
-        moments, units = self._prepare(X, target.indicator)
-        problem = self._problem(X, moments, units)
+    def _fit(self, X: Matrix, target: Target) -> None:
+        moments, scaling = self._prepare(X, target.indicator)
+        problem = self._problem(X, moments, scaling)
         W, self.history_, converged = solve(
             problem, self.gamma, max_iter=self.max_iter, tol=self.tol
         )
         self.n_iter_ = len(self.history_)
-        self._store(W, units, threshold=0.0)
+        self._store(W, scaling, threshold=0.0)
         self.threshold_ = self._choose_threshold(X, target.indicator)
         self.intercept_ -= self.threshold_
         self._warn_if_not(converged)
-        return self
 
-    def _problem(self, X: Any, moments: Moments, units: Units) -> Problem:
-        counts = label_counts(moments, units)
+    def _problem(self, X: Matrix, moments: Moments, scaling: Scaling) -> Problem:
+        counts = label_counts(moments, scaling)
         return Problem(
             moments.G,
             moments.C,
             float(np.trace(moments.YtY)),
             self.alpha * label_graph.laplacian(label_graph.cosine_similarity(counts)),
-            self.lam1 * self._likeness_of_rows(X, moments, units),
+            self.lam1 * self._row_graph_product(X, moments, scaling),
             self.lam2,
             self.beta,
         )
 
-    def _likeness_of_rows(self, X: Any, moments: Moments, units: Units) -> Any:
-        """``XᵀL₂X``, or 0 where rows have no neighbours or they have no weight."""
+    def _row_graph_product(
+        self, X: Matrix, moments: Moments, scaling: Scaling
+    ) -> Array:
+        """``XᵀL₂X``, or 0 where rows have no neighbors or λ₁ is 0."""
         k = min(self.n_neighbors, X.shape[0])
         if k < 2 or self.lam1 == 0:
             return np.zeros_like(moments.Sxx)
-        L = laplacian(_nearest(X, units, k - 1))
-        return moments.with_graph(X, L, scale=units.scale).H
+        L = laplacian(_nearest(X, scaling, k - 1))
+        by = 1.0 / scaling.scale
+        return by[:, None] * quadratic(X, L) * by
 
-    def _choose_threshold(self, X: Any, Y: Any) -> float:
+    def _choose_threshold(self, X: Matrix, Y: Matrix) -> float:
         if self.threshold != "accuracy":
             return float(self.threshold)
         X = sparse.csr_array(X) if sparse.issparse(X) else X
         return most_accurate_threshold(self._scores, X, Y)
 
 
-def _nearest(X: Any, units: Units, k: int) -> Neighbours:
-    """The k nearest others of every row, in Euclidean distance, all of weight 1."""
-    # The mean changes no distance: sparse rows stay as they are, dense ones keep
-    # their digits where it is large.
+def _nearest(X: Matrix, scaling: Scaling, k: int) -> Neighbors:
+    """Return the k nearest neighbors of every row, with weight 1 each."""
+    # The mean does not change distances: sparse rows stay sparse, and dense rows are
+    # centered to keep precision beside a large mean.
     if sparse.issparse(X):
-        rows = sparse.csr_array(X @ sparse.diags_array(1.0 / units.scale))
+        rows = sparse.csr_array(X @ sparse.diags_array(1.0 / scaling.scale))
     else:
-        rows = (X - units.shift) / units.scale
+        rows = (X - scaling.shift) / scaling.scale
     search = NearestNeighbors(n_neighbors=k).fit(rows)
-    # Megabytes of a block of distances; more is slower, and a gigabyte by default.
+    # Blocks of 64 MB: larger ones are slower, and the default is a gigabyte.
     with config_context(working_memory=64):
         found = search.kneighbors(return_distance=False)
-    return Neighbours(found, np.ones(found.shape))
+    return Neighbors(found, np.ones(found.shape))
+
+
+def most_accurate_threshold(
+    scores: Callable[[Matrix], Array], X: Matrix, Y: Matrix
+) -> float:
+    """Return the lowest threshold with the highest example-based accuracy."""
+    step = max(1, _BLOCK // max(Y.shape[1], _CANDIDATES))
+    blocks = [slice(i, i + step) for i in range(0, Y.shape[0], step)]
+    highest = max(float(scores(X[rows]).max()) for rows in blocks)
+    candidates = np.linspace(0.0, max(highest, 0.0), _CANDIDATES)
+    sums = [accuracies(scores(X[rows]), Y[rows], candidates) for rows in blocks]
+    accuracy = np.sum(sums, axis=0)
+    # Equal sums of fractions may differ by rounding.
+    equals = accuracy >= accuracy.max() - 1e-9
+    return float(candidates[np.argmax(equals)])
+
+
+def accuracies(scores: Array, Y: Matrix, candidates: Array) -> Array:
+    """``Σ |Ŷ ∩ Y| / |Ŷ ∪ Y|`` over rows, where Ŷ are scores above each candidate."""
+    Y = dense(Y)
+    shape = len(scores), len(candidates) + 1
+    cells = np.searchsorted(candidates, scores)
+    cells += shape[1] * np.arange(shape[0])[:, None]
+
+    def count(weights: Array) -> Array:
+        table = np.bincount(cells.ravel(), weights.ravel(), shape[0] * shape[1])
+        return table.reshape(shape)[:, :0:-1].cumsum(axis=1)[:, ::-1]
+
+    both = count(Y)
+    either = count(1.0 - Y) + Y.sum(axis=1)[:, None]
+    return np.divide(both, either, out=np.ones_like(both), where=either > 0).sum(axis=0)

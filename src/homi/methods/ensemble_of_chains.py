@@ -1,84 +1,88 @@
-"""Ensemble of classifier chains, each with an order and a sample of its own."""
+"""Ensemble of classifier chains, each with its own order and sample of rows."""
 
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from homi.base._compat import Interval, StrOptions
+from homi.base.classifier import strictly_inside
 from homi.base.scaling import Scaler
-from homi.methods._labelwise import Array, LabelModel, LabelwiseClassifier, in_units
-from homi.methods.chain_model import SHARED_CONSTRAINTS, fit_one
+from homi.linear import LossName
+from homi.methods.chains import SHARED_CONSTRAINTS, fit_one
+from homi.methods.label_models import LabelModel, undo_scaling
+from homi.methods.labelwise import LabelwiseClassifier
+from homi.typing import Array, Indices, Matrix, RandomState
 
 #: Share of the rows in a subset.
 _SUBSET = 0.67
 
-#: Largest seed that scikit-learn takes.
+#: Largest seed that scikit-learn accepts.
 _SEEDS = np.iinfo(np.int32).max
 
 
 class EnsembleOfChains(LabelwiseClassifier):
-    r"""Classifier chains of random orders on random rows, by Read and others.
+    r"""Average classifier chains of random orders on random rows, by Read et al.
 
     A label is predicted where the mean of its probabilities over N chains exceeds a
     threshold:
 
     .. math:: \frac1N \sum_{c=1}^N P_c(y_j \mid x, \hat y_{c1}, \dots) > t
 
-    Each :class:`ClassifierChain` c decides the labels in an order of its own, with
-    those it has decided before as features.
+    Each :class:`ClassifierChain` c has its own order, in which it predicts a label from
+    the features and the labels predicted before.
 
     Parameters
     ----------
     estimator : classifier or None, default=None
-        A binary classifier of scikit-learn to fit to each label of each chain
-        instead. C, loss and tol are then unused.
+        Binary scikit-learn classifier to fit to each label of each chain instead.
+        ``C``, ``loss`` and ``tol`` are then ignored.
     n_chains : int in [1, inf), default=5
-        N.
+        Number of chains N.
     C : float in (0, inf), default=1.0
         Weight of the loss.
     loss : {"squared_hinge", "log"}, default="squared_hinge"
         Support vector machines with Platt's sigmoids, or logistic regressions, which
-        take a tenth of the time.
+        are about ten times as fast.
     sample : {"bootstrap", "subset", "all"}, default="bootstrap"
-        Rows of each chain: as many as there are, drawn with replacement; 67 % of
-        them without; or all.
+        Rows of each chain: n_samples rows drawn with replacement; 67 % of the rows
+        drawn without replacement; or all rows.
     threshold : float in (0, 1) or "pcut", default=0.5
-        t. "pcut" is where as many labels of the training rows are predicted as they
-        have.
+        t. "pcut" chooses it so that as many labels are predicted in training as
+        occur.
     standardize : bool, default=True
-        Whether to give every feature variance 1, and mean 0 if the rows are dense.
+        Whether to scale every feature to variance 1, and to mean 0 if X is dense.
     tol : float in (0, inf), default=1e-3
-        A label is done when its gradient is this share of that at w = 0.
+        A label has converged when the norm of its gradient is this share of the norm
+        at w = 0.
     n_jobs : int or None, default=None
-        Chains that are fitted at the same time, by threads; with ``estimator`` by
-        processes. None is one, -1 as many as processors.
+        Number of chains fitted in parallel by threads; by processes with
+        ``estimator``. None means 1, -1 means all processors.
     random_state : int, RandomState instance or None, default=0
         Seed of the orders, the rows, and the inner folds of support vector machines.
 
     Attributes
     ----------
     orders_ : list of ndarray of shape (n_labels,)
-        Labels of each chain, the first to be decided first.
+        Labels of each chain, in its order.
     threshold_ : float
-        t.
+        Threshold t.
     classes_, label_names_, n_features_in_, feature_names_in_
         As in :class:`~homi.HOMI`.
 
     Notes
     -----
     A label that is constant in the rows of a chain is constant in its predictions.
-    Costs N fits of linear classifiers with up to n_labels more features; support
-    vector machines cost three times that, for the inner folds of their sigmoids. A row
-    that a bootstrap sample has twice is read once, with a weight.
+    The cost is that of N fits of linear classifiers with up to n_labels more features;
+    three times as much for support vector machines, because of the inner folds of their
+    sigmoids. A row drawn twice in a bootstrap sample is stored once, with a weight.
 
-    The HOMI paper states N only. Of the two losses, the mean of probabilities or of
-    votes, and the kinds of sample, the defaults come nearest to the row it prints.
+    The HOMI paper states N only. The defaults for the loss, the averaging and the
+    sample are those whose results are closest to the row that it prints.
 
     References
     ----------
@@ -103,18 +107,18 @@ class EnsembleOfChains(LabelwiseClassifier):
 
     def __init__(
         self,
-        estimator=None,
+        estimator: Any = None,
         *,
-        n_chains=5,
-        C=1.0,
-        loss="squared_hinge",
-        sample="bootstrap",
-        threshold=0.5,
-        standardize=True,
-        tol=1e-3,
-        n_jobs=None,
-        random_state=0,
-    ):
+        n_chains: int = 5,
+        C: float = 1.0,
+        loss: LossName = "squared_hinge",
+        sample: Literal["bootstrap", "subset", "all"] = "bootstrap",
+        threshold: float | Literal["pcut"] = 0.5,
+        standardize: bool = True,
+        tol: float = 1e-3,
+        n_jobs: int | None = None,
+        random_state: RandomState = 0,
+    ) -> None:
         self.estimator = estimator
         self.n_chains = n_chains
         self.C = C
@@ -127,7 +131,7 @@ class EnsembleOfChains(LabelwiseClassifier):
         self.random_state = random_state
 
     def _learn(
-        self, X: Any, Y: Any, scaler: Scaler | None, rng: np.random.RandomState
+        self, X: Matrix, Y: Matrix, scaler: Scaler | None, rng: np.random.RandomState
     ) -> None:
         options = {"C": self.C, "loss": self.loss, "tol": self.tol}
         jobs = (
@@ -138,39 +142,45 @@ class EnsembleOfChains(LabelwiseClassifier):
         with threadpool_limits(1):
             fitted = Parallel(self.n_jobs, **threads)(jobs)
         self.orders_, self._chains = map(list, zip(*fitted, strict=True))
-        self.threshold_ = self.threshold
-        if self.threshold == "pcut":
-            self.threshold_ = pcut(self._votes(X), round(Y.sum()))
-        self._chains = [in_units(chain, scaler) for chain in self._chains]
+        self.threshold_ = (
+            pcut(self._votes(X), round(Y.sum()))
+            if self.threshold == "pcut"
+            else self.threshold
+        )
+        self._chains = [undo_scaling(chain, scaler) for chain in self._chains]
 
-    def _votes(self, X: Any) -> Array:
-        """Means of the chains' probabilities."""
+    def _votes(self, X: Matrix) -> Array:
+        """Return the mean probabilities of the chains."""
         return np.mean([chain.probabilities(X) for chain in self._chains], axis=0)
 
-    def _scores(self, X: Any) -> Array:
+    def _scores(self, X: Matrix) -> Array:
         return self._votes(X) - self.threshold_
 
     def _probabilities(self, scores: Array) -> Array:
-        inside = scores + self.threshold_
-        return np.clip(inside, np.nextafter(0.0, 1.0), np.nextafter(1.0, 0.0))
+        return strictly_inside(scores + self.threshold_)
 
 
 def pcut(scores: Array, positives: int) -> float:
-    """A threshold that as many scores exceed, ties aside: midway to the next one."""
+    """Return a threshold that the given number of scores exceed, ties aside."""
     ranked = np.concatenate([[1.0], np.sort(scores, axis=None)[::-1], [0.0]])
     return float(ranked[positives : positives + 2].mean())
 
 
 def _fit_sample(
-    X: Any, Y: Any, sample: str, estimator: Any, options: dict[str, Any], seed: int
-) -> tuple[NDArray[np.intp], LabelModel]:
-    """An order of the labels, and a chain in this order of some of the rows."""
+    X: Matrix,
+    Y: Matrix,
+    sample: str,
+    estimator: Any,
+    options: dict[str, Any],
+    seed: int,
+) -> tuple[Indices, LabelModel]:
+    """Draw an order of the labels and a sample of the rows, and fit a chain."""
     rng = np.random.RandomState(seed)
     order, draws = rng.permutation(Y.shape[1]), _draws(sample, X.shape[0], rng)
     return order, fit_one(X, Y, order, estimator, options, rng, draws)
 
 
-def _draws(sample: str, n: int, rng: np.random.RandomState) -> NDArray[np.intp]:
+def _draws(sample: str, n: int, rng: np.random.RandomState) -> Indices:
     if sample == "bootstrap":
         return rng.randint(n, size=n)
     if sample == "subset":

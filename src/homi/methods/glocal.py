@@ -1,4 +1,4 @@
-"""GLOCAL: latent labels, smoothed by correlations of all rows and of their clusters."""
+"""GLOCAL: latent labels, smoothed by global and local label correlations."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import warnings
 from dataclasses import replace
 from functools import reduce
 from numbers import Integral, Real
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -16,11 +15,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 
-from homi.base._compat import Interval, fit_context
-from homi.linalg import Array
-from homi.methods.latent_labels import Problem, Weights, solve
-from homi.methods.regression import MomentsClassifier, Units
+from homi.base._compat import Interval
+from homi.base.targets import Target
+from homi.methods.glocal_solver import Problem, Weights, solve
+from homi.methods.moments_classifier import MomentsClassifier, Scaling
 from homi.moments import Moments
+from homi.typing import Array, Mask, Matrix, RandomState
 
 
 class GLOCAL(MomentsClassifier):
@@ -32,11 +32,12 @@ class GLOCAL(MomentsClassifier):
         + \lambda_W \|W\|_F^2\bigr) + \tfrac12 \sum_{c=1}^g \Bigl(\lambda_g
         \tfrac{n_c}{n} \|XWU^\top Z_c\|_F^2 + \lambda_l \|X_cWU^\top Z_c\|_F^2\Bigr)
 
-    over all matrices U, V, W and those Z whose rows have unit length. Labels Y are -1
-    and 1, and :math:`X_c` the :math:`n_c` rows of a k-means cluster. Few latent labels
-    V stand for Y and are regressed on the features. :math:`Z_c Z_c^\top` is learnt in
-    place of a Laplacian of the labels: it smooths the scores :math:`XWU^\top`, of all
-    rows and of each cluster. Good where labels are many and depend on each other.
+    over matrices U, V, W, and Z with rows of unit length. Labels Y are -1 and 1, and
+    :math:`X_c` are the :math:`n_c` rows of a k-means cluster. A few latent labels V
+    represent Y and are regressed on the features. :math:`Z_c Z_c^\top` is learned
+    instead of a Laplacian of the labels: it smooths the scores :math:`XWU^\top` over
+    all rows and within each cluster. Good where there are many labels that depend on
+    each other.
 
     Parameters
     ----------
@@ -47,34 +48,35 @@ class GLOCAL(MomentsClassifier):
     lam_global : float in [0, inf), default=1e-3
         Weight λ_g of the correlations in all rows, times l / n.
     lam_ridge : float in (0, inf), default=0.125
-        Weight of the three ridges: λ_V is it times l / k, λ_U times n / k and λ_W
-        times nl / (mk).
+        Weight of the three ridge penalties: λ_V is this times l / k, λ_U this times
+        n / k, and λ_W this times nl / (mk).
     n_latent : int in [1, inf), default=20
-        Number k of latent labels. More than there are labels do no harm.
+        Number k of latent labels. It may exceed the number of labels.
     n_correlation : int in [1, inf), default=20
-        Columns of each Z.
+        Number of columns of each Z.
     n_clusters : int in [1, inf), default=3
-        Number g of clusters; fewer where there are fewer different rows.
+        Number g of clusters; fewer if there are fewer distinct rows.
     fit_intercept : bool, default=True
-        Whether to append a constant feature, penalised like the others. Without it,
-        standardised features predict nothing of how frequent a label is.
+        Whether to append a constant feature, penalized like the others. Without it,
+        standardized features cannot model label frequencies.
     standardize : bool, default=True
-        Whether to give every feature mean 0 and variance 1 first.
+        Whether to scale every feature to mean 0 and variance 1 first.
     max_iter : int in [1, inf), default=500
-        Most cycles, of the start without correlations and of the rest each.
+        Maximum number of cycles, both of the warm-up without correlations and of the
+        rest.
     tol : float in [0, inf), default=1e-5
-        Either ends when a cycle lowers its objective by no more than this share of it.
+        Stop when a cycle decreases the objective by at most this share.
     random_state : int, RandomState instance or None, default=0
-        For the clusters and the first U and Z.
+        Seed of the clusters and of the initial U and Z.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_labels, n_features)
-        UWᵀ of the features as given.
+        UWᵀ of unscaled features.
     intercept_ : ndarray of shape (n_labels,)
-        What the constant feature and the means of the others add.
+        Contribution of the constant feature and of the means of the others.
     history_ : list of dict
-        Terms of the objective after each cycle with correlations.
+        Terms of the objective after each cycle that follows the warm-up.
     n_iter_ : int
         Number of these cycles.
     classes_, label_names_, n_features_in_, feature_names_in_
@@ -82,11 +84,11 @@ class GLOCAL(MomentsClassifier):
 
     Notes
     -----
-    A cycle lowers the objective in Z, V, U and W in turn: V in closed form, U and W by
-    conjugate gradients, Z by gradient steps with rows brought back to unit length. V is
-    never formed: its products with X, Y and itself follow from those of X and Y. After
-    the clusters, their moments and one O(m³) decomposition, a cycle costs
-    O(gm²k + mlk + l²k + glk²) and does not depend on the number of rows.
+    A cycle decreases the objective in Z, V, U and W in turn: V in closed form, U and W
+    by conjugate gradients, Z by gradient steps followed by normalization of its rows. V
+    is never formed: its products with X, Y and itself follow from those of X and Y.
+    After the clusters, their moments and one O(m³) decomposition, a cycle costs
+    O(gm²k + mlk + l²k + glk²), which does not depend on the number of rows.
 
     References
     ----------
@@ -120,20 +122,20 @@ class GLOCAL(MomentsClassifier):
 
     def __init__(
         self,
-        lam=1.0,
+        lam: float = 1.0,
         *,
-        lam_local=1e-5,
-        lam_global=1e-3,
-        lam_ridge=0.125,
-        n_latent=20,
-        n_correlation=20,
-        n_clusters=3,
-        fit_intercept=True,
-        standardize=True,
-        max_iter=500,
-        tol=1e-5,
-        random_state=0,
-    ):
+        lam_local: float = 1e-5,
+        lam_global: float = 1e-3,
+        lam_ridge: float = 0.125,
+        n_latent: int = 20,
+        n_correlation: int = 20,
+        n_clusters: int = 3,
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        max_iter: int = 500,
+        tol: float = 1e-5,
+        random_state: RandomState = 0,
+    ) -> None:
         self.lam = lam
         self.lam_local = lam_local
         self.lam_global = lam_global
@@ -147,51 +149,36 @@ class GLOCAL(MomentsClassifier):
         self.tol = tol
         self.random_state = random_state
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
-        """Learn from rows and their labels.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
-            Labels: 0/1 or boolean, one column each, or 1-D classes.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
-        """
-        X, target = self._check_fit_input(X, y)
+    def _fit(self, X: Matrix, target: Target) -> None:
         rng = check_random_state(self.random_state)
-        parts, units = self._parts(X, target.indicator, rng)
+        parts, scaling = self._parts(X, target.indicator, rng)
         problem = Problem.of(parts, self._weights(parts))
         sizes = self.n_latent, self.n_correlation
         state, self.history_, converged = solve(
             problem, *sizes, rng, max_iter=self.max_iter, tol=self.tol
         )
         self.n_iter_ = len(self.history_)
-        self._keep(problem.E @ state.W @ state.U.T, units)
+        self._keep(problem.E @ state.W @ state.U.T, scaling)
         self._warn_if_not(converged)
-        return self
 
-    def _parts(self, X: Any, Y: Any, rng: Any) -> tuple[list[Moments], Units]:
-        """Moments of each cluster, of features and labels as the method sees them."""
+    def _parts(
+        self, X: Matrix, Y: Matrix, rng: np.random.RandomState
+    ) -> tuple[list[Moments], Scaling]:
+        """Return the moments of each cluster, of scaled features and ±1 labels."""
         X = sparse.csr_array(X) if sparse.issparse(X) else X
         clusters = _clusters(X, self.n_clusters, self.standardize, rng)
         parts = [Moments.from_rows(X[rows], Y[rows]) for rows in clusters]
         whole = reduce(operator.add, parts)
         m, q = whole.Sxy.shape
-        units = Units(
+        scaling = Scaling(
             shift=whole.x_mean if self.standardize else np.zeros(m),
             scale=whole.scale() if self.standardize else np.ones(m),
             offset=np.zeros(q),
         )
-        return [_in_units(part, units, self.fit_intercept) for part in parts], units
+        return [_scaled(part, scaling, self.fit_intercept) for part in parts], scaling
 
     def _weights(self, parts: list[Moments]) -> Weights:
-        """The weights as they stand in the objective, by the original code's rule."""
+        """Return the weights of the objective, by the rule of the original code."""
         n, k, g = sum(part.n for part in parts), self.n_latent, len(parts)
         m, q = parts[0].Sxy.shape
         return Weights(
@@ -203,33 +190,35 @@ class GLOCAL(MomentsClassifier):
             local=self.lam_local * g**2 * q / n,
         )
 
-    def _keep(self, coefficients: Array, units: Units) -> None:
+    def _keep(self, coefficients: Array, scaling: Scaling) -> None:
         if self.fit_intercept:
-            units = replace(units, offset=coefficients[-1])
+            scaling = replace(scaling, offset=coefficients[-1])
             coefficients = coefficients[:-1]
-        self._store(coefficients, units, threshold=0.0)
+        self._store(coefficients, scaling, threshold=0.0)
 
     def _probabilities(self, scores: Array) -> Array:
-        # From -1 and 1 to 0 and 1.
+        # Scores of -1 and 1 become 0 and 1.
         return super()._probabilities(scores / 2)
 
 
-def _clusters(X: Any, n_clusters: int, standardize: bool, rng: Any) -> list[Any]:
-    """Which rows are in each cluster of k-means; there are no empty ones."""
+def _clusters(
+    X: Matrix, n_clusters: int, standardize: bool, rng: np.random.RandomState
+) -> list[Mask]:
+    """Return a mask of the rows of each k-means cluster that is not empty."""
     if standardize:
-        # Distances do not need the mean taken off, and sparse rows stay sparse.
+        # Distances do not depend on the mean, and sparse rows stay sparse.
         X = StandardScaler(with_mean=False).fit_transform(X)
     means = KMeans(min(n_clusters, X.shape[0]), random_state=rng)
     with warnings.catch_warnings():
-        # It warns of fewer different rows than clusters: then there are fewer.
+        # It warns if there are fewer distinct rows than clusters.
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = means.fit_predict(X)
     return [found == c for c in np.unique(found)]
 
 
-def _in_units(part: Moments, units: Units, constant: bool) -> Moments:
-    """Moments with features in ``units``, a constant one if asked, and ±1 labels."""
-    mean, by = (part.x_mean - units.shift) / units.scale, 1.0 / units.scale
+def _scaled(part: Moments, scaling: Scaling, constant: bool) -> Moments:
+    """Return moments of scaled features, a constant one if asked for, and ±1 labels."""
+    mean, by = (part.x_mean - scaling.shift) / scaling.scale, 1.0 / scaling.scale
     extra = int(constant)
     return Moments(
         part.n,

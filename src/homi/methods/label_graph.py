@@ -1,10 +1,10 @@
-"""Graphs of the labels: how alike two columns of Y are, from YᵀY alone."""
+"""Similarity graphs of the labels, from YᵀY alone."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from homi.linalg import Array
+from homi.typing import Array
 
 
 def cosine_similarity(YtY: Array) -> Array:
@@ -14,7 +14,7 @@ def cosine_similarity(YtY: Array) -> Array:
 
 
 def jaccard_similarity(YtY: Array) -> Array:
-    """Rows with both labels as a share of rows with either; 0 where none has."""
+    """``|y_p ∧ y_q| / |y_p ∨ y_q|``; 0 for labels that no row has."""
     count = np.diag(YtY)
     return _divide(YtY, count[:, None] + count - YtY)
 

@@ -1,38 +1,43 @@
-"""Calibrated label ranking: labels compete, and a virtual one draws the line."""
+"""Calibrated label ranking: pairwise comparisons with a virtual label."""
 
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from homi.base._compat import Interval, StrOptions, fit_context
+from homi.arrays import dense
+from homi.base._compat import Interval, StrOptions
 from homi.base.classifier import MultiLabelClassifier
 from homi.base.scaling import Scaler
-from homi.methods.logistic import fit_logistic
-
-Array = NDArray[np.float64]
+from homi.base.targets import Target
+from homi.base.warn import warn
+from homi.linear import LinearMargins, fit_margins
+from homi.methods.label_models import unscaled
+from homi.typing import Array, Indices, Mask, Matrix
 
 #: Numbers in a block of comparisons.
 _BLOCK = 2**21
-#: How near to 0 and 1 a probability may come.
+#: Smallest distance of a probability from 0 and 1.
 _EDGE = 1e-12
+#: Tolerance of the logistic regressions: margins are exact to about four digits.
+_TOL = 1e-6
 
 
 class CalibratedLabelRanking(MultiLabelClassifier):
-    r"""Ranking by pairwise comparison with a virtual label, by Fürnkranz et al.
+    r"""Rank labels by pairwise comparison, with a virtual label, by Fürnkranz et al.
 
-    For every two labels, the probability :math:`p_{jk}(x)` that j holds rather than k
-    is learnt by logistic regression from the rows that have exactly one of them. The
-    virtual label 0 stands between the labels that a row has and those that it has not,
-    so :math:`p_{j0}` is the probability of label j, learnt from all rows. A label is
-    predicted where it collects more votes than the virtual one:
+    For every pair of labels, a logistic regression on the rows that have exactly one of
+    them models the probability :math:`p_{jk}(x)` of j rather than k. The virtual label
+    0 ranks between the labels that a row has and those that it does not have, so
+    :math:`p_{j0}` is the probability of label j, fitted to all rows. A label is
+    predicted where it gets more votes than the virtual label:
 
     .. math::
         s_j = v_j - v_0, \quad v_j = p_{j0} + \sum_{k \ne j} p_{jk}, \quad
@@ -43,40 +48,40 @@ class CalibratedLabelRanking(MultiLabelClassifier):
     Parameters
     ----------
     C : float in (0, inf), default=0.03
-        Weight of the rows against the ridge penalty of each logistic regression. The
-        default suits standardised features.
+        Inverse strength of the ridge penalty of each logistic regression. The default
+        suits standardized features.
     votes : {"hard", "soft"}, default="hard"
-        Whether a comparison is won or lost, or shared by its probability.
+        Whether a comparison gives one vote to the winner, or shares it by probability.
     n_jobs : int or None, default=None
-        Number of processes that learn comparisons, as in joblib. Each uses one thread.
+        Number of processes, as in joblib. Each uses one thread.
     standardize : bool, default=True
-        Whether to give every feature mean 0 and variance 1 first.
+        Whether to scale every feature to mean 0 and variance 1 first.
     max_labels : int in [1, inf), default=200
-        More labels than that are an error: l labels are l(l - 1)/2 comparisons, each
-        with a coefficient for every feature.
+        More labels are an error: l labels need l(l - 1)/2 comparisons, each with a
+        coefficient for every feature.
 
     Attributes
     ----------
     pairs_ : ndarray of shape (n_pairs, 2)
         Labels j < k of each comparison.
     pair_coef_ : ndarray of shape (n_pairs, n_features)
-        Its coefficients for the features as given. 0 where all rows that have exactly
-        one of the labels have the same one, or there are none.
+        Coefficients of each comparison for unscaled features. 0 where all rows with
+        exactly one of the labels have the same one, or no row has.
     pair_intercept_ : ndarray of shape (n_pairs,)
-        Its intercept; infinite where one label always wins, 0 where the two never
-        differ: then both get half a vote.
+        Intercept of each comparison; infinite where one label always wins, 0 where the
+        two never differ and both get half a vote.
     coef_ : ndarray of shape (n_labels, n_features)
         Coefficients of the comparisons with the virtual label.
     intercept_ : ndarray of shape (n_labels,)
-        Their intercepts; infinite for a label that all rows have, or none.
+        Their intercepts; infinite for a label that all rows have, or no row has.
     classes_, label_names_, n_features_in_, feature_names_in_
         As in :class:`~homi.HOMI`.
 
     Notes
     -----
-    Costs l(l - 1)/2 logistic regressions on the rows that tell two labels apart, so the
-    number of labels is what counts. Good where they are few and rankings matter; hard
-    votes have many ties.
+    The cost is that of l(l - 1)/2 logistic regressions on the rows with exactly one of
+    two labels, so the number of labels dominates. Good where labels are few and
+    rankings matter. Hard votes have many ties.
 
     References
     ----------
@@ -105,69 +110,53 @@ class CalibratedLabelRanking(MultiLabelClassifier):
 
     def __init__(
         self,
-        C=0.03,
+        C: float = 0.03,
         *,
-        votes="hard",
-        n_jobs=None,
-        standardize=True,
-        max_labels=200,
-    ):
+        votes: Literal["hard", "soft"] = "hard",
+        n_jobs: int | None = None,
+        standardize: bool = True,
+        max_labels: int = 200,
+    ) -> None:
         self.C = C
         self.votes = votes
         self.n_jobs = n_jobs
         self.standardize = standardize
         self.max_labels = max_labels
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
-        """Learn to compare every two labels, and every label with the virtual one.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
-            Labels: 0/1 or boolean, one column each, or 1-D classes.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
-        """
-        X, target = self._check_fit_input(X, y)
+    def _fit(self, X: Matrix, target: Target) -> None:
         n_labels = target.indicator.shape[1]
         if n_labels > self.max_labels:
             raise ValueError(
-                f"{n_labels} labels are {n_labels * (n_labels - 1) // 2} pairs to "
-                f"compare, got max_labels={self.max_labels}; raise it, or take RAKEL."
+                f"{n_labels} labels need {n_labels * (n_labels - 1) // 2} comparisons, "
+                f"more than max_labels={self.max_labels} allows; increase it, or use "
+                "RAKEL."
             )
         scaler = Scaler(X) if self.standardize else None
         X = _as_rows(X if scaler is None else scaler(X)).astype(np.float64, copy=False)
-        holders = _holders(target.indicator)
+        Y = dense(target.indicator) > 0
+        own = _fit(X, Y, np.ones_like(Y), self.C)
+        # The most frequent first: few rows tell the rare ones apart.
+        order = np.argsort(-Y.sum(axis=0), kind="stable")
+        places = range(n_labels - 1)
         fits = Parallel(n_jobs=self.n_jobs)(
-            delayed(_compare)(X, holders[j:], self.C) for j in range(n_labels)
+            delayed(_compare)(X, Y, order[i], order[i + 1 :], self.C) for i in places
         )
         self.pairs_ = np.column_stack(np.triu_indices(n_labels, 1))
-        self._store(fits, scaler)
-        return self
-
-    def _store(self, fits: list[tuple[Array, Array]], scaler: Scaler | None) -> None:
-        """Keep comparisons, each label's first being that with the virtual one."""
+        pairs = _in_order(fits, order, X.shape[1])
+        _warn_of_unfinished([own, pairs])
         if scaler is not None:
-            fits = [_unscaled(W, b, scaler) for W, b in fits]
-        self.coef_ = np.array([W[0] for W, _ in fits])
-        self.intercept_ = np.array([b[0] for _, b in fits])
-        self.pair_coef_ = np.concatenate([W[1:] for W, _ in fits])
-        self.pair_intercept_ = np.concatenate([b[1:] for _, b in fits])
+            own, pairs = unscaled(own, scaler), unscaled(pairs, scaler)
+        self.coef_, self.intercept_ = own.coef.T.copy(), own.intercept
+        self.pair_coef_, self.pair_intercept_ = pairs.coef.T.copy(), pairs.intercept
 
-    def _scores(self, X: Any) -> Array:
+    def _scores(self, X: Matrix) -> Array:
         X = _as_rows(X)
         step = max(1, _BLOCK // (len(self.pairs_) + 1))
         starts = range(0, X.shape[0], step)
         return np.concatenate([self._count(X[i : i + step]) for i in starts])
 
-    def _count(self, X: Any) -> Array:
-        """``v_j - v_0``; of a pair, the second gets what the first does not."""
+    def _count(self, X: Matrix) -> Array:
+        """``v_j - v_0``; the second label of a pair gets the rest of the vote."""
         share = expit if self.votes == "soft" else _won
         won = share(X @ self.pair_coef_.T + self.pair_intercept_)
         own = share(X @ self.coef_.T + self.intercept_)
@@ -186,44 +175,59 @@ class CalibratedLabelRanking(MultiLabelClassifier):
 
 
 def _won(F: Array) -> Array:
-    """1 for a comparison that is won, 0 for one that is lost, half for neither."""
+    """Return 1 for a comparison that is won, 0 if it is lost, ½ if undecided."""
     return 0.5 * (np.sign(F) + 1.0)
 
 
-def _as_rows(X: Any) -> Any:
+def _as_rows(X: Matrix) -> Matrix:
     return sparse.csr_array(X) if sparse.issparse(X) else X
 
 
-def _holders(indicator: Any) -> list[NDArray[Any]]:
-    """Numbers of the rows that have each label."""
-    Y = sparse.csc_array(indicator)
-    Y.eliminate_zeros()
-    return np.split(Y.indices, Y.indptr[1:-1])
+def _fit(X: Matrix, Y: Mask, known: Mask, C: float) -> LinearMargins:
+    """Fit logistic regressions of all columns; those of one class need no features."""
+    margins = fit_margins(X, Y, known=known, C=C, loss="log", tol=_TOL)
+    wins, losses = (Y & known).sum(axis=0), (~Y & known).sum(axis=0)
+    margins.intercept[losses == 0] = np.inf
+    margins.intercept[wins == 0] = -np.inf
+    margins.intercept[wins + losses == 0] = 0.0
+    return margins
 
 
-def _unscaled(W: Array, b: Array, scaler: Scaler) -> tuple[Array, Array]:
-    """Coefficients and intercepts for the features as they were given."""
-    W = W / scaler.scale
-    return W, b - W @ scaler.shift
-
-
-def _compare(X: Any, holders: list[Any], C: float) -> tuple[Array, Array]:
-    """The first label against the virtual one, then against each of the others."""
-    others = np.setdiff1d(np.arange(X.shape[0]), holders[0])
-    opponents = [others, *holders[1:]]
-    W, b = np.zeros((len(opponents), X.shape[1])), np.zeros(len(opponents))
+def _compare(
+    X: Matrix, Y: Mask, label: int, others: Indices, C: float
+) -> LinearMargins:
+    """Return margins by which a label wins against each of the others."""
+    known = Y[:, [label]] != Y[:, others]
+    rows = np.flatnonzero(known.any(axis=1))
+    if not len(rows):
+        return LinearMargins(np.zeros((X.shape[1], len(others))), np.zeros(len(others)))
+    wins = np.repeat(Y[rows, label][:, None], len(others), axis=1)
     with threadpool_limits(1):
-        for i, rows in enumerate(opponents):
-            wins = np.setdiff1d(holders[0], rows, assume_unique=True)
-            losses = np.setdiff1d(rows, holders[0], assume_unique=True)
-            W[i], b[i] = _decide(X, wins, losses, C)
-    return W, b
+        return _fit(X[rows], wins, known[rows], C)
 
 
-def _decide(X: Any, wins: Any, losses: Any, C: float) -> tuple[Any, float]:
-    """Coefficients and intercept that tell rows of wins from rows of losses."""
-    if len(wins) == 0 or len(losses) == 0:
-        surplus = len(wins) - len(losses)
-        return 0.0, float(np.copysign(np.inf, surplus)) if surplus else 0.0
-    signs = np.repeat([1.0, -1.0], [len(wins), len(losses)])
-    return fit_logistic(X[np.concatenate([wins, losses])], signs, C)
+def _in_order(
+    fits: list[LinearMargins], order: Indices, n_features: int
+) -> LinearMargins:
+    """Return margins of all pairs j < k, in the order of ``pairs_``."""
+    n_labels = len(order)
+    first, second = np.triu_indices(n_labels, 1)
+    number = np.zeros((n_labels, n_labels), dtype=np.intp)
+    number[first, second] = number[second, first] = np.arange(len(first))
+    coef, intercept = np.zeros((n_features, len(first))), np.zeros(len(first))
+    for i, fit in enumerate(fits):
+        label, others = order[i], order[i + 1 :]
+        sign = np.where(label < others, 1.0, -1.0)
+        coef[:, number[label, others]] = sign * fit.coef
+        intercept[number[label, others]] = sign * fit.intercept
+    return LinearMargins(coef, intercept, sum(fit.unfinished for fit in fits))
+
+
+def _warn_of_unfinished(fits: list[LinearMargins]) -> None:
+    unfinished = sum(fit.unfinished for fit in fits)
+    if unfinished:
+        warn(
+            f"{unfinished} of {sum(len(fit.intercept) for fit in fits)} comparisons "
+            "did not converge; decrease C, or scale the features.",
+            ConvergenceWarning,
+        )

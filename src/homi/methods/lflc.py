@@ -1,4 +1,4 @@
-"""LFLC: features that serve all labels, coarsely, and each label, finely."""
+"""LFLC: features selected for all labels (coarse) and for each label (fine)."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
-from homi.base._compat import Interval, fit_context
+from homi.base._compat import Interval
+from homi.base.targets import Target
 from homi.linalg import inner, solve_psd
 from homi.methods.label_graph import cosine_similarity, laplacian
+from homi.methods.moments_classifier import MomentsClassifier, Scaling, label_counts
 from homi.methods.proximal import (
     Descent,
     row_lengths,
@@ -20,58 +21,55 @@ from homi.methods.proximal import (
     soft_threshold,
     split,
 )
-from homi.methods.regression import MomentsClassifier, Units, label_counts
 from homi.moments import Moments
-
-Array = NDArray[np.float64]
+from homi.typing import Array, Matrix
 
 
 class LFLC(MomentsClassifier):
-    r"""Label-specific features and classifiers, coarse and fine: a reconstruction.
+    r"""Label-specific features and classifiers, coarse and fine (reconstruction).
 
     .. math:: \min_{W, V, b} \tfrac12 \|X(W + V) + 1b^\top - Y\|_F^2
               + \lambda (c \|W\|_{2,1} + \|V\|_1)
               + \tfrac\eta2 \mathrm{tr}(XW L (XW)^\top)
 
-    The coarse part W keeps or drops a feature for all labels at once, and the
-    Laplacian L of the labels' cosine similarities ties its outputs together; the fine
-    part V chooses features for each label by itself. Good where some features serve
-    most labels and others only one.
+    The coarse part W selects features for all labels together. The Laplacian L of the
+    labels' cosine similarities makes its outputs similar for similar labels. The fine
+    part V selects features for each label. Good where some features are useful for
+    most labels and others for only one.
 
-    The equations of the paper are not public: this objective is a reconstruction
-    from its abstract and from the parameters that the HOMI paper searched. One of
-    those, β = 10⁴, has no place in it: read as the weight of a splitting, it only says
-    how exactly the same minimum is found.
+    The equations of the paper are not public: this objective is a reconstruction from
+    its abstract and from the parameters that the HOMI paper searched. One of those, β =
+    10⁴, does not appear in it: as the penalty parameter of a splitting, it would not
+    change the minimum.
 
     Parameters
     ----------
     lam : float in (0, inf), default=5.0
         λ, the weight of both penalties.
     eta : float in [0, inf), default=1e-6
-        η, the weight of the ties between labels.
+        η, the weight of the label similarities.
     balance : float in [0, 1], default=0.5
-        θ, which puts the coarse penalty at :math:`c = 1 + \theta(\sqrt l - 1)` for l
-        labels. At 1 the coarse part gains nothing, because no row of l numbers has a
-        sum of absolute values above √l times its length: what is left is one lasso
-        for each label. At 0 and without η the fine part gains nothing either: that
-        sum is never below the length.
+        θ, which sets the coarse penalty to :math:`c = 1 + \theta(\sqrt l - 1)` for l
+        labels. At 1, W is 0 and the method is one lasso per label, because the ℓ₁ norm
+        of a row of l numbers is at most √l times its ℓ₂ norm. At 0 with η = 0, V is 0,
+        because the ℓ₁ norm is at least the ℓ₂ norm.
     fit_intercept : bool, default=True
-        Whether to learn b; X is then centred.
+        Whether to fit the intercept b; X is then centered.
     standardize : bool, default=True
-        Whether to give every feature mean 0 and variance 1 first.
+        Whether to scale every feature to mean 0 and variance 1 first.
     max_iter : int in [1, inf), default=500
-        Most iterations.
+        Maximum number of iterations.
     tol : float in [0, inf), default=1e-3
-        Iterations end when the residuals fall below this share of the iterates.
+        Stop when the residuals are below this share of the iterates.
 
     Attributes
     ----------
     coarse_coef_, fine_coef_ : ndarray of shape (n_labels, n_features)
-        W and V of the features as given.
+        W and V of unscaled features.
     coef_ : ndarray of shape (n_labels, n_features)
         Their sum.
     intercept_ : ndarray of shape (n_labels,)
-        b, less the threshold of one half.
+        b minus the threshold of one half.
     history_ : list of dict
         Terms of the objective after each iteration: ``"loss"``, ``"coarse"``,
         ``"fine"`` and ``"ties"``.
@@ -82,10 +80,10 @@ class LFLC(MomentsClassifier):
 
     Notes
     -----
-    Solved by the alternating direction method of multipliers, which approaches the
-    minimum but need not lower the objective at every iteration. After the moments of
-    the rows and one decomposition each of size m and l, an iteration costs
-    O(m²l + ml²) and does not depend on the number of rows.
+    Solved by the alternating direction method of multipliers, which converges to the
+    minimum but need not decrease the objective in every iteration. After the moments
+    of the rows and one decomposition each of size m and l, an iteration costs
+    O(m²l + ml²), which does not depend on the number of rows.
 
     References
     ----------
@@ -102,7 +100,7 @@ class LFLC(MomentsClassifier):
     (2, 4)
     """
 
-    #: What the HOMI paper searched.
+    #: Grid of the HOMI paper.
     paper_grid = {
         "lam": [float(value) for value in range(1, 20, 2)],
         "eta": [10.0**power for power in range(-10, -4)],
@@ -122,15 +120,15 @@ class LFLC(MomentsClassifier):
 
     def __init__(
         self,
-        lam=5.0,
+        lam: float = 5.0,
         *,
-        eta=1e-6,
-        balance=0.5,
-        fit_intercept=True,
-        standardize=True,
-        max_iter=500,
-        tol=1e-3,
-    ):
+        eta: float = 1e-6,
+        balance: float = 0.5,
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        max_iter: int = 500,
+        tol: float = 1e-3,
+    ) -> None:
         self.lam = lam
         self.eta = eta
         self.balance = balance
@@ -139,36 +137,19 @@ class LFLC(MomentsClassifier):
         self.max_iter = max_iter
         self.tol = tol
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
-        """Learn from rows and their labels.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
-            Labels: 0/1 or boolean, one column each, or 1-D classes.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
-        """
-        X, target = self._check_fit_input(X, y)
-        moments, units = self._prepare(X, target.indicator)
-        problem = self._problem(moments, units)
+    def _fit(self, X: Matrix, target: Target) -> None:
+        moments, scaling = self._prepare(X, target.indicator)
+        problem = self._problem(moments, scaling)
         pair, self.history_, converged = _solve(
             problem, max_iter=self.max_iter, tol=self.tol
         )
         self.n_iter_ = len(self.history_)
-        self._store(pair.sum(axis=0), units)
-        self.coarse_coef_, self.fine_coef_ = (W.T / units.scale for W in pair)
+        self._store(pair.sum(axis=0), scaling)
+        self.coarse_coef_, self.fine_coef_ = (W.T / scaling.scale for W in pair)
         self._warn_if_not(converged)
-        return self
 
-    def _problem(self, moments: Moments, units: Units) -> _Problem:
-        counts = label_counts(moments, units)
+    def _problem(self, moments: Moments, scaling: Scaling) -> _Problem:
+        counts = label_counts(moments, scaling)
         root = np.sqrt(len(counts))
         return _Problem(
             moments.G,
@@ -183,7 +164,7 @@ class LFLC(MomentsClassifier):
 class _Problem(NamedTuple):
     """``XᵀX``, ``XᵀY``, ``‖Y‖²``, ``ηL`` and the weights of both penalties.
 
-    What is learnt is the pair (W, V) as one array of shape (2, m, l).
+    The unknown is the pair (W, V) as one array of shape (2, m, l).
     """
 
     G: Array
@@ -194,6 +175,7 @@ class _Problem(NamedTuple):
     fine: float
 
     def objective(self, pair: Array) -> dict[str, float]:
+        """Return the terms of the objective."""
         W, both = pair[0], pair.sum(axis=0)
         loss = 0.5 * (inner(both, self.G @ both) - 2.0 * inner(both, self.C) + self.yy)
         return {
@@ -204,17 +186,17 @@ class _Problem(NamedTuple):
         }
 
     def step(self, pair: Array, s: float) -> Array:
-        """Proximal step of s times the penalties."""
+        """Take the proximal step of s times the penalties."""
         W, V = pair
         return np.stack(
             [shrink_rows(W, s * self.coarse), soft_threshold(V, s * self.fine)]
         )
 
     def factor(self, rho: float) -> Callable[[Array], Array]:
-        """(A, B) ↦ (W, V) that solve ``G(W + V) + ηGWL + ρW = C + ρA`` and
-        ``G(W + V) + ρV = C + ρB``.
+        """Return the function from (A, B) to the (W, V) that minimizes the smooth part.
 
-        They are systems of two numbers each in the bases of G = E diag(g) Eᵀ and L.
+        It solves ``G(W + V) + ηGWL + ρW = C + ρA`` and ``G(W + V) + ρV = C + ρB``. In
+        the eigenvectors of G and L these are systems of two unknowns each.
         """
         values, E = scipy.linalg.eigh(self.G, check_finite=False)
         nu, Q = scipy.linalg.eigh(self.L, check_finite=False)
@@ -232,12 +214,12 @@ class _Problem(NamedTuple):
         return smooth_minimum
 
     def rho(self) -> float:
-        """A third of how much the penalty of V bends at a typical coefficient."""
+        """Return 0.3 times the fine penalty divided by the mean coefficient."""
         size = float(np.diag(self.G).mean())
         least = 1e-8 * size or 1.0
         ridge = self.G + max(size, least) * np.eye(len(self.G))
         typical = float(np.abs(solve_psd(ridge, self.C)).mean())
-        # Of 0.1 to 10 times that, this took fewest iterations on six data sets.
+        # Between 0.1 and 10 times, this took the fewest iterations on six data sets.
         return max(0.3 * self.fine / typical, least) if typical > 0 else least
 
 

@@ -1,16 +1,16 @@
-"""LIFT: each label sees the rows by their distances to its own prototypes."""
+"""LIFT: features of a label are distances to its own prototypes."""
 
 from __future__ import annotations
 
 from numbers import Integral, Real
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from homi.base._compat import Interval
 from homi.methods.prototype_classifier import PrototypeClassifier, Task
 from homi.methods.prototypes import clusters_per_cell
+from homi.typing import Indices, RandomState
 
 
 class LIFT(PrototypeClassifier):
@@ -20,47 +20,49 @@ class LIFT(PrototypeClassifier):
               \min_{w, b} \tfrac12 \|w\|^2 + C \sum_i
               \log\big(1 + e^{-\tilde y_{ip} (w^\top \varphi_p(x_i) + b)}\big)
 
-    For every label p, k-means finds k centres :math:`P_p` among the rows with the
-    label and k centres :math:`N_p` among those without it, and a linear model of the
-    distances to all of them predicts the label. Good where a label lives in several
-    places of the feature space, which a model that is linear in the features cannot
-    tell apart.
+    For every label p, k-means finds k centers :math:`P_p` among the rows with the
+    label and k centers :math:`N_p` among the rows without it. A linear model of the
+    distances to all centers predicts the label. Good where the rows with a label form
+    several clusters, which a model that is linear in the features cannot separate.
 
     Parameters
     ----------
     ratio : float in (0, 1], default=0.1
-        r: the number of centres k is this share of the rarer of the two, rounded up.
+        r: the number of centers k is this share of the number of rows with the label,
+        or without it, whichever is smaller, rounded up.
     C : float in (0, inf), default=1.0
-        Weight of the loss against the length of the coefficients.
+        Inverse strength of the ridge penalty.
     max_prototypes : int in [1, inf), default=200
-        Most centres k.
+        Maximum number of centers k.
     standardize : bool, default=True
-        Whether to give every feature variance 1 first.
+        Whether to scale every feature to variance 1 first.
     standardize_distances : bool, default=True
-        Whether to give every distance mean 0 and variance 1 before the linear models.
-        Without it they are penalised much less where features are many.
+        Whether to scale every distance to mean 0 and variance 1 before the linear
+        models. Otherwise the penalty is much weaker where there are many features.
     n_jobs : int or None, default=None
-        Threads that learn and predict; None for one, -1 for one per core.
+        Number of threads in ``fit`` and ``predict``. None means 1, -1 means all
+        processors.
     random_state : int, RandomState instance or None, default=0
-        Where k-means starts, and which rows of a large cell it sees.
+        Seed of the initial centers of k-means, and of the sample of large cells.
 
     Attributes
     ----------
     n_prototypes_ : ndarray of shape (n_labels,)
-        Number of prototypes of each label, 0 for a label that is constant.
+        Number of prototypes of each label, 0 for a constant label.
     classes_, label_names_, n_features_in_, feature_names_in_
         As in :class:`~homi.HOMI`.
 
     Notes
     -----
-    A score is a probability less ½. The original learns a support vector machine and
-    then probabilities from its margins; the logistic loss gives them at once. k-means
-    starts once, from random rows, and sees at most 1000 rows with the label and as many
-    without it, or ten for each centre.
+    A score is a probability minus ½. The original fits a support vector machine and
+    maps its margins to probabilities; logistic regression has them directly. k-means is
+    run once, from random rows, on at most 1000 rows with the label and as many without
+    it, or ten per center if that is more.
 
     A label costs O(nnz(X)·k) for the distances, O(nk²) for their Gram matrix, and O(nk)
-    for each of the few dozen steps of the linear models. The rows are kept: a prototype
-    is stored as the rows that it is the mean of.
+    for each of the few dozen iterations of the linear models. The training rows are
+    stored: a prototype is represented by the indices of the rows that it is the mean
+    of.
 
     References
     ----------
@@ -88,15 +90,15 @@ class LIFT(PrototypeClassifier):
 
     def __init__(
         self,
-        ratio=0.1,
+        ratio: float = 0.1,
         *,
-        C=1.0,
-        max_prototypes=200,
-        standardize=True,
-        standardize_distances=True,
-        n_jobs=None,
-        random_state=0,
-    ):
+        C: float = 1.0,
+        max_prototypes: int = 200,
+        standardize: bool = True,
+        standardize_distances: bool = True,
+        n_jobs: int | None = None,
+        random_state: RandomState = 0,
+    ) -> None:
         self.ratio = ratio
         self.C = C
         self.max_prototypes = max_prototypes
@@ -111,16 +113,16 @@ class LIFT(PrototypeClassifier):
 
 
 def single_tasks(
-    Y: sparse.csc_array, labels: NDArray[np.intp], ratio: float, most: int
+    Y: sparse.csc_array, labels: Indices, ratio: float, most: int
 ) -> list[Task]:
-    """Each label by itself: one cell of rows with it and one of those without."""
+    """Return one task per label, with a cell of rows with it and one without."""
     count = Y[:, labels].sum(axis=0)
     sizes = np.column_stack([count, Y.shape[0] - count])
     k = clusters_per_cell(sizes, ratio, most)
     return [Task([p], k_p) for p, k_p in zip(labels.tolist(), k.tolist(), strict=True)]
 
 
-def varying_labels(Y: sparse.csc_array) -> NDArray[np.intp]:
-    """The labels that some rows have and some have not."""
+def varying_labels(Y: sparse.csc_array) -> Indices:
+    """Return the labels that are not constant."""
     count = Y.sum(axis=0)
     return np.flatnonzero((count > 0) & (count < Y.shape[0]))

@@ -1,26 +1,26 @@
-"""ML-KNN: counts of labels among neighbours, weighed by Bayes' rule."""
+"""ML-KNN: posterior probabilities of labels given their counts among neighbors."""
 
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
 from homi.arrays import dense
-from homi.base._compat import Interval, fit_context
+from homi.base._compat import Interval
 from homi.base.classifier import MultiLabelClassifier
+from homi.base.targets import Target
 from homi.graph import without_self
+from homi.typing import Array, Indices, Matrix
 
-#: Numbers in a block of counts.
+#: Entries of a block of counts.
 _BLOCK = 2**21
 
 
 class MLkNN(MultiLabelClassifier):
-    r"""Multi-label nearest neighbours by Zhang and Zhou.
+    r"""Multi-label k-nearest neighbors by Zhang and Zhou.
 
     With :math:`c_j(x)` the number of x's k nearest training rows that have label j,
     the label is predicted where its posterior probability exceeds one half:
@@ -29,14 +29,14 @@ class MLkNN(MultiLabelClassifier):
         P(y_j \mid c_j) = \frac{P_{1j} L_{1j}[c_j]}{P_{1j} L_{1j}[c_j]
         + P_{0j} L_{0j}[c_j]}
 
-    Priors P and likelihoods L are smoothed counts over the training rows, each of
-    which is left out of its own neighbours. Labels are treated one by one. Good where
-    rows that are near in Euclidean distance have like labels, so scale the features.
+    Priors P and likelihoods L are smoothed counts over the training rows; a row is not
+    its own neighbor. Each label is predicted separately. Good where rows with a small
+    Euclidean distance have similar labels, so scale the features.
 
     Parameters
     ----------
     n_neighbors : int in [1, inf), default=10
-        k. With fewer rows than that, all other rows.
+        k. With fewer rows, all other rows are neighbors.
     smoothing : float in (0, inf), default=1.0
         s, added to every count.
 
@@ -49,9 +49,9 @@ class MLkNN(MultiLabelClassifier):
 
     Notes
     -----
-    The search costs O(n²m) for training and O(nm) a row for prediction. Of rows at
-    equal distance, which count as neighbours is scikit-learn's choice. A score takes
-    at most k + 1 values, so rankings have many ties.
+    The search costs O(n²m) in training and O(nm) per predicted row. Among rows at equal
+    distance, scikit-learn chooses the neighbors. A score has at most k + 1 values, so
+    rankings have many ties.
 
     References
     ----------
@@ -72,64 +72,45 @@ class MLkNN(MultiLabelClassifier):
         "smoothing": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def __init__(self, n_neighbors=10, *, smoothing=1.0):
+    def __init__(self, n_neighbors: int = 10, *, smoothing: float = 1.0) -> None:
         self.n_neighbors = n_neighbors
         self.smoothing = smoothing
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
-        """Remember the rows and count labels among neighbours.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
-            Labels: 0/1 or boolean, one column each, or 1-D classes.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
-        """
-        X, target = self._check_fit_input(X, y)
+    def _fit(self, X: Matrix, target: Target) -> None:
         n = X.shape[0]
         if n < 2:
             raise ValueError(
-                f"neighbours need at least 2 rows, got n_samples = {n}; pass more rows."
+                f"neighbors need at least 2 rows, got n_samples = {n}; pass more rows."
             )
         k = min(self.n_neighbors, n - 1)
-        self._neighbours = NearestNeighbors(n_neighbors=k).fit(X)
+        self._neighbors = NearestNeighbors(n_neighbors=k).fit(X)
         self._is_sparse = sparse.issparse(X)
         self._indicator = sparse.csr_array(target.indicator)
-        found = self._neighbours.kneighbors(X, k + 1, return_distance=False)
+        found = self._neighbors.kneighbors(X, k + 1, return_distance=False)
         counts = _count(without_self(found), self._indicator)
         self.posterior_ = _posterior(counts, self._indicator, k, self.smoothing)
-        return self
 
-    def _scores(self, X: Any) -> NDArray[np.float64]:
-        # Trees, which dense rows are kept in, take no sparse rows.
+    def _scores(self, X: Matrix) -> Array:
+        # Dense training rows are stored in a tree, which does not accept sparse rows.
         X = X if self._is_sparse else dense(X)
-        found = self._neighbours.kneighbors(X, return_distance=False)
+        found = self._neighbors.kneighbors(X, return_distance=False)
         counts = _count(found, self._indicator)
         return self.posterior_[np.arange(counts.shape[1]), counts] - 0.5
 
-    def _probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _probabilities(self, scores: Array) -> Array:
         return scores + 0.5
 
 
-def _count(found: NDArray[Any], Y: sparse.csr_array) -> NDArray[np.intp]:
-    """How many of the rows found for each row have each label."""
+def _count(found: Indices, Y: sparse.csr_array) -> Indices:
+    """Count the neighbors of each row that have each label."""
     n, k = found.shape
     bounds = np.arange(0, n * k + 1, k)
-    ties = sparse.csr_array((np.ones(n * k), found.ravel(), bounds), (n, Y.shape[0]))
-    return (ties @ Y).toarray().astype(np.intp)
+    edges = sparse.csr_array((np.ones(n * k), found.ravel(), bounds), (n, Y.shape[0]))
+    return dense(edges @ Y).astype(np.intp)
 
 
-def _posterior(
-    counts: NDArray[np.intp], Y: sparse.csr_array, k: int, smoothing: float
-) -> NDArray[np.float64]:
-    """P(y_j | c_j = r) for every label j and count r, by Bayes' rule."""
+def _posterior(counts: Indices, Y: sparse.csr_array, k: int, smoothing: float) -> Array:
+    """``P(y_j | c_j = r)`` for every label j and count r, by Bayes' rule."""
     n = len(counts)
     with_label = _histogram(counts, Y, k)
     without = _histogram(counts, None, k) - with_label
@@ -143,16 +124,14 @@ def _posterior(
     return joint[0] / (joint[0] + joint[1])
 
 
-def _histogram(
-    counts: NDArray[np.intp], Y: sparse.csr_array | None, k: int
-) -> NDArray[np.float64]:
-    """For each label, how many rows (that have it, if Y is given) have each count."""
+def _histogram(counts: Indices, Y: sparse.csr_array | None, k: int) -> Array:
+    """Count the rows per label and neighbor count; only rows with it if Y is given."""
     n, q = counts.shape
     table = np.zeros(q * (k + 1))
     step = max(1, _BLOCK // q)
     for start in range(0, n, step):
         rows = slice(start, start + step)
         cells = np.arange(q) * (k + 1) + counts[rows]
-        weights = None if Y is None else Y[rows].toarray().ravel()
+        weights = None if Y is None else dense(Y[rows]).ravel()
         table += np.bincount(cells.ravel(), weights, len(table))
     return table.reshape(q, k + 1)

@@ -7,60 +7,59 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
-from homi.base._compat import Interval, fit_context
+from homi.base._compat import Interval
+from homi.base.targets import Target
+from homi.methods.moments_classifier import MomentsClassifier
 from homi.methods.proximal import (
     Descent,
     nuclear_norm,
     shrink_singular_values,
     soft_threshold,
 )
-from homi.methods.regression import MomentsClassifier
 from homi.moments import Moments
-
-Array = NDArray[np.float64]
+from homi.typing import Array, Matrix
 
 
 class MLLRC(MomentsClassifier):
-    r"""Label-specific features with low-rank label correlations: a reconstruction.
+    r"""Label-specific features with low-rank label correlations (reconstruction).
 
     .. math:: \min_{W, b} \tfrac12 \|XW + 1b^\top - Y\|_F^2 + \alpha \|XW\|_*
               + \beta \|W\|_1
 
-    The nuclear norm makes the predictions of all labels share few directions; the
-    absolute values leave every label the features that it needs. Good where labels
-    are many and few directions of the features tell them apart.
+    The nuclear norm gives the predictions of all labels a low rank. The ℓ₁ norm selects
+    features for each label. Good where there are many labels and few directions of
+    the features separate them.
 
-    The equations of the method that the HOMI paper compares with as "ML-LRC" are not
-    public: this objective is a reconstruction from its description and parameters.
+    The equations of the method that the HOMI paper calls "ML-LRC" are not public: this
+    objective is a reconstruction from its description and parameters.
 
     Parameters
     ----------
     alpha : float in [0, inf), default=1.0
         Weight α of the nuclear norm.
     beta : float in [0, inf), default=1.0
-        Weight β of the absolute values.
+        Weight β of the ℓ₁ norm.
     gamma : float in (0, inf), default=0.1
-        Ridge of the coefficients that the iterations start from.
+        Ridge penalty of the initial coefficients.
     threshold : float, default=0.5
         τ: a label is predicted where its regression exceeds it.
     fit_intercept : bool, default=True
-        Whether to learn b. Without it, standardised features predict nothing of how
-        frequent a label is; the printed figures of the HOMI paper look like that.
+        Whether to fit the intercept b. Without it, standardized features cannot model
+        label frequencies; the results in the HOMI paper look like that.
     standardize : bool, default=True
-        Whether to give every feature mean 0 and variance 1 first.
+        Whether to scale every feature to mean 0 and variance 1 first.
     max_iter : int in [1, inf), default=500
-        Most iterations.
+        Maximum number of iterations.
     tol : float in [0, inf), default=1e-4
-        Iterations end when the residuals fall below this share of the iterates.
+        Stop when the residuals are below this share of the iterates.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_labels, n_features)
-        W of the features as given.
+        W of unscaled features.
     intercept_ : ndarray of shape (n_labels,)
-        b, less the threshold.
+        b minus the threshold.
     history_ : list of dict
         Terms of the objective after each iteration.
     n_iter_ : int
@@ -70,10 +69,10 @@ class MLLRC(MomentsClassifier):
 
     Notes
     -----
-    Solved by the alternating direction method of multipliers, which approaches the
-    minimum but need not lower the objective at every iteration. After the moments of
-    the rows and one O(m³) decomposition, an iteration costs O(m²l + ml·min(m, l)) and
-    does not depend on the number of rows.
+    Solved by the alternating direction method of multipliers, which converges to the
+    minimum but need not decrease the objective in every iteration. After the moments
+    of the rows and one O(m³) decomposition, an iteration costs
+    O(m²l + ml·min(m, l)), which does not depend on the number of rows.
 
     References
     ----------
@@ -110,16 +109,16 @@ class MLLRC(MomentsClassifier):
 
     def __init__(
         self,
-        alpha=1.0,
-        beta=1.0,
+        alpha: float = 1.0,
+        beta: float = 1.0,
         *,
-        gamma=0.1,
-        threshold=0.5,
-        fit_intercept=True,
-        standardize=True,
-        max_iter=500,
-        tol=1e-4,
-    ):
+        gamma: float = 0.1,
+        threshold: float = 0.5,
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        max_iter: int = 500,
+        tol: float = 1e-4,
+    ) -> None:
         self.alpha = alpha
         self.beta = beta
         self.gamma = gamma
@@ -129,32 +128,15 @@ class MLLRC(MomentsClassifier):
         self.max_iter = max_iter
         self.tol = tol
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
-        """Learn from rows and their labels.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
-            Labels: 0/1 or boolean, one column each, or 1-D classes.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
-        """
-        X, target = self._check_fit_input(X, y)
-        moments, units = self._prepare(X, target.indicator)
+    def _fit(self, X: Matrix, target: Target) -> None:
+        moments, scaling = self._prepare(X, target.indicator)
         problem = _Problem.of(moments, self.alpha, self.beta)
         V, self.history_, converged = _solve(
             problem, self.gamma, max_iter=self.max_iter, tol=self.tol
         )
         self.n_iter_ = len(self.history_)
-        self._store(V, units, self.threshold)
+        self._store(V, scaling, self.threshold)
         self._warn_if_not(converged)
-        return self
 
 
 class _Problem(NamedTuple):
@@ -169,12 +151,13 @@ class _Problem(NamedTuple):
 
     @classmethod
     def of(cls, moments: Moments, alpha: float, beta: float) -> _Problem:
+        """Decompose the moments."""
         g, E = scipy.linalg.eigh(moments.G, check_finite=False)
         yy = float(np.trace(moments.YtY))
         return cls(np.maximum(g, 0.0), E, E.T @ moments.C, yy, alpha, beta)
 
     def objective(self, W: Array, P: Array) -> dict[str, float]:
-        """Its terms, of W and ``P = EᵀW``."""
+        """Return the terms of the objective, given W and ``P = EᵀW``."""
         RW = np.sqrt(self.g)[:, None] * P
         loss = 0.5 * (np.vdot(RW, RW) - 2.0 * np.vdot(P, self.EtC) + self.yy)
         return {
@@ -184,9 +167,9 @@ class _Problem(NamedTuple):
         }
 
 
-#: Iterations before the penalties are looked at: at least so many, and more and more.
+#: Iterations between updates of the penalty parameters: at least, and growth factor.
 _PACE, _GROWTH = 5, 1.1
-#: How far residuals must be apart for a penalty to change.
+#: Ratio of the residuals beyond which a penalty parameter changes.
 _UNEVEN = 2.0
 
 
@@ -198,10 +181,10 @@ def _solve(problem: _Problem, gamma: float, *, max_iter: int, tol: float) -> Des
     P = EtC / (g + gamma)[:, None]
     W = E @ P
     Z, V = root * P, W
-    # Where the solution is 0, no residual is small beside it.
+    # Where the solution is 0, no residual is small relative to it.
     floor = 0.01 * _length(r1, Z, r2, V)
     U1, U2 = np.zeros_like(Z), np.zeros_like(V)
-    # A product with E costs more than all else: EᵀV and EᵀU2 are carried along.
+    # Products with E are the most expensive step: EᵀV and EᵀU2 are updated instead.
     EtV, EtU2 = P, np.zeros_like(P)
     history, look = [], _PACE
     for turn in range(1, max_iter + 1):
@@ -220,8 +203,8 @@ def _solve(problem: _Problem, gamma: float, *, max_iter: int, tol: float) -> Des
         dual = _length(r1, Z - Z_old, r2, V - V_old)
         if max(primal, dual) <= tol * max(_length(r1, RW, r2, W), floor):
             return Descent(V, history, converged=True)
-        # One pair of penalties is right for few α and β. The longer one is left alone,
-        # the nearer the iterates come to where it leads.
+        # No fixed penalty parameters suit all α and β. Rarer updates let the iterates
+        # converge.
         if turn == look:
             look = max(turn + _PACE, int(_GROWTH * turn))
             f1 = _balance(RW - Z, Z - Z_old)
@@ -234,7 +217,7 @@ def _solve(problem: _Problem, gamma: float, *, max_iter: int, tol: float) -> Des
 
 
 def _balance(primal: Array, dual: Array) -> float:
-    """What a penalty is to be multiplied by, so that both residuals fall alike."""
+    """Return the factor of a penalty parameter that balances both residuals."""
     left, right = np.linalg.norm(primal), np.linalg.norm(dual)
     if left > _UNEVEN * right:
         return 2.0
@@ -242,5 +225,5 @@ def _balance(primal: Array, dual: Array) -> float:
 
 
 def _length(r1: float, A: Array, r2: float, B: Array) -> float:
-    """Length of a pair of iterates, each measured by its penalty."""
+    """Return the norm of a pair of iterates, weighted by the penalty parameters."""
     return float(np.sqrt(r1 * np.vdot(A, A) + r2 * np.vdot(B, B)))

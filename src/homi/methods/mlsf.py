@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import math
 from numbers import Integral, Real
-from typing import Any
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
 from homi.base._compat import Interval
 from homi.base.classifier import strictly_inside
 from homi.base.scaling import Scaler
-from homi.methods._labelwise import LabelModel, LabelwiseClassifier, in_units
-from homi.methods.linear_chain import fit_chain
-from homi.methods.meta_labels import affinity, combination_code, group_labels
+from homi.methods.chains import fit_chain
+from homi.methods.label_clustering import affinity, combination_code, group_labels
+from homi.methods.label_models import LabelModel, undo_scaling
+from homi.methods.labelwise import LabelwiseClassifier
 from homi.methods.proximal import soft_threshold
 from homi.moments import Moments
+from homi.typing import Array, Indices, Matrix, RandomState
 
-Array = NDArray[np.float64]
-
-#: Largest seed that scikit-learn takes.
+#: Largest seed that scikit-learn accepts.
 _SEEDS = np.iinfo(np.int32).max
 
 
@@ -33,38 +31,40 @@ class MLSF(LabelwiseClassifier):
     .. math:: A_{pq} = \alpha \, \mathrm{Jac}(p, q)
               + (1 - \alpha) \exp(-\|c_p - c_q\|)
 
-    with the Jaccard similarity of two labels and their mean rows c. The combinations
-    of a group's labels become a number z between 0 and 1, and the features that
+    with the Jaccard similarity of two labels and their mean rows c. The combination of
+    a group's labels is encoded as a number z between 0 and 1. The lasso
 
     .. math:: \min_v \tfrac12 \|Xv - z\|^2 + \gamma \|v\|_1
 
-    keeps are the group's own. On them a chain of linear support vector machines, in
-    random order, predicts one label of the group after the other.
+    selects the features of the group. On these features, a chain of linear support
+    vector machines in random order predicts the labels of the group.
 
-    Good where labels fall into groups; with ten labels or fewer there is one group,
-    and at the default γ hardly a feature is dropped: then it is one classifier chain.
+    Good where labels fall into groups. With ten labels or fewer there is one group, and
+    the default γ drops hardly any feature: the method is then one classifier chain.
 
     Parameters
     ----------
     alpha : float in [0, 1], default=0.8
-        α, the share of co-occurrence in the affinity.
+        α, the weight of co-occurrence in the affinity.
     epsilon : float in [0, inf), default=0.01
-        Affinities below ε are taken as 0.
+        ε: smaller affinities are set to 0.
     gamma : float in [0, inf), default=0.01
-        γ, the weight of the absolute values. The squares are not averaged over rows.
+        γ, the weight of the ℓ₁ penalty. The squares are summed, not averaged, over
+        rows.
     group_size : int in [1, inf), default=10
-        There are as many groups as this size goes into the number of labels, rounded
-        up.
+        The number of groups K is the number of labels divided by this, rounded up.
     rho : float in (0, inf), default=1.0
-        ρ, the penalty of the splitting that selects features.
+        ρ, the penalty parameter of the ADMM that solves the lasso.
     C : float in (0, inf), default=1.0
         Weight of the loss of the support vector machines.
     tol : float in (0, inf), default=1e-3
-        A machine is done when its gradient has fallen to this share.
+        A label has converged when the norm of its gradient is this share of the norm
+        at w = 0.
     standardize : bool, default=True
-        Whether to give every feature mean 0 and variance 1 first.
+        Whether to scale every feature to mean 0 and variance 1 first.
     n_jobs : int, default=None
-        Threads, each for other labels; None is one, -1 as many as processors.
+        Number of threads, each for a part of the labels. None means 1, -1 means all
+        processors.
     random_state : int, RandomState instance or None, default=0
         Seed of the clusters, the orders of the chains and the inner folds.
 
@@ -79,10 +79,10 @@ class MLSF(LabelwiseClassifier):
 
     Notes
     -----
-    The original gives hard labels only; here each machine's margin becomes a
-    probability by Platt's sigmoid, fitted on margins from three inner folds, and a
-    label is predicted where it exceeds one half. Costs about four fits of a linear
-    support vector machine for each label, all of them at once.
+    The original predicts labels without scores. Here Platt's sigmoids, fitted to
+    margins from three inner folds, map margins to probabilities, and a label is
+    predicted where its probability exceeds one half. The cost is that of about four
+    fits of a linear support vector machine per label, all labels at once.
 
     References
     ----------
@@ -114,18 +114,18 @@ class MLSF(LabelwiseClassifier):
 
     def __init__(
         self,
-        alpha=0.8,
-        epsilon=0.01,
-        gamma=0.01,
+        alpha: float = 0.8,
+        epsilon: float = 0.01,
+        gamma: float = 0.01,
         *,
-        group_size=10,
-        rho=1.0,
-        C=1.0,
-        tol=1e-3,
-        standardize=True,
-        n_jobs=None,
-        random_state=0,
-    ):
+        group_size: int = 10,
+        rho: float = 1.0,
+        C: float = 1.0,
+        tol: float = 1e-3,
+        standardize: bool = True,
+        n_jobs: int | None = None,
+        random_state: RandomState = 0,
+    ) -> None:
         self.alpha = alpha
         self.epsilon = epsilon
         self.gamma = gamma
@@ -138,30 +138,32 @@ class MLSF(LabelwiseClassifier):
         self.random_state = random_state
 
     def _learn(
-        self, X: Any, Y: Any, scaler: Scaler | None, rng: np.random.RandomState
+        self, X: Matrix, Y: Matrix, scaler: Scaler | None, rng: np.random.RandomState
     ) -> None:
         self.groups_ = self._groups(self._moments(X, Y), rng.randint(_SEEDS))
         codes = np.column_stack([combination_code(Y, group) for group in self.groups_])
         self.selected_ = self._select(self._moments(X, codes))
-        self._chain = in_units(self._fit_chain(X, Y, rng), scaler)
+        self._chain = undo_scaling(self._fit_chain(X, Y, rng), scaler)
 
-    def _moments(self, X: Any, Y: Any) -> Moments:
+    def _moments(self, X: Matrix, Y: Matrix) -> Moments:
         moments = Moments.from_rows(X, Y)
-        # Scaled rows are not centred if they are sparse.
+        # Scaled rows are not centered if they are sparse.
         return moments.standardized() if self.standardize else moments
 
-    def _groups(self, moments: Moments, seed: int) -> list[NDArray[np.intp]]:
+    def _groups(self, moments: Moments, seed: int) -> list[Indices]:
         A = affinity(moments, self.alpha, self.epsilon)
         return group_labels(A, math.ceil(len(A) / self.group_size), seed)
 
-    def _select(self, moments: Moments) -> list[NDArray[np.intp]]:
-        """Features that the Lasso of each code keeps; all where it keeps none."""
+    def _select(self, moments: Moments) -> list[Indices]:
+        """Return the features that each lasso selects; all if it selects none."""
         V = lasso_by_splitting(moments.G, moments.C, self.gamma, self.rho)
         kept = (np.flatnonzero(v) for v in V.T)
         return [features if len(features) else np.arange(len(V)) for features in kept]
 
-    def _fit_chain(self, X: Any, Y: Any, rng: np.random.RandomState) -> LabelModel:
-        """The chains of all groups as one, whose groups do not see each other."""
+    def _fit_chain(
+        self, X: Matrix, Y: Matrix, rng: np.random.RandomState
+    ) -> LabelModel:
+        """Fit the chains of all groups as one chain, without weights between groups."""
         m, q = X.shape[1], Y.shape[1]
         features, related = np.zeros((m, q), dtype=bool), np.zeros((q, q), dtype=bool)
         for group, selected in zip(self.groups_, self.selected_, strict=True):
@@ -180,7 +182,7 @@ class MLSF(LabelwiseClassifier):
             n_jobs=self.n_jobs,
         )
 
-    def _scores(self, X: Any) -> Array:
+    def _scores(self, X: Matrix) -> Array:
         return self._chain.probabilities(X) - 0.5
 
     def _probabilities(self, scores: Array) -> Array:
@@ -192,7 +194,7 @@ def lasso_by_splitting(
 ) -> Array:
     """``argmin_V ½‖XV - Z‖² + γ‖V‖₁`` for ``G = XᵀX`` and ``C = XᵀZ``, by ADMM.
 
-    Ends at the tolerances of the original: the sparsity pattern is what matters.
+    The tolerances are those of the original: only the sparsity pattern matters.
     """
     factor = scipy.linalg.cho_factor(G + rho * np.eye(len(G)), check_finite=False)
     V, U = np.zeros_like(C), np.zeros_like(C)
@@ -210,5 +212,5 @@ def lasso_by_splitting(
 
 
 def _norm(A: Array) -> float:
-    """The spectral norm."""
+    """``‖A‖₂``, the spectral norm."""
     return float(np.linalg.norm(A, 2))

@@ -1,4 +1,4 @@
-"""Classifiers on distances to prototypes, each learnt for one or more labels."""
+"""Base class of LIFT and BILAS: linear models of distances to prototypes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
 from sklearn.preprocessing import StandardScaler
@@ -17,34 +16,35 @@ from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from homi.base._compat import fit_context
+from homi.arrays import dense
 from homi.base.classifier import MultiLabelClassifier, strictly_inside
+from homi.base.targets import Target
 from homi.linear import fit_margins
 from homi.methods.prototypes import cells, distances, find_members, means
+from homi.typing import Array, Indices, Matrix, RandomState
 
-Array = NDArray[np.float64]
 #: Distances and labels -> coefficients and intercepts.
 Fit = Callable[[Array, Array], tuple[Array, Array]]
 
-#: Distances that are held at a time: 64 MB of them.
+#: Distances in memory at a time: 64 MB.
 _BLOCK_ENTRIES = 2**23
-#: Prototypes that rows are compared with by one product.
+#: Prototypes whose distances are computed by one product.
 _STACK = 512
 _EPS = float(np.finfo(np.float64).eps)
 
 
 class Task(NamedTuple):
-    """Labels that are learnt on the same distances, and clusters in each cell."""
+    """Labels with the same prototypes, and the number of clusters in each cell."""
 
     labels: list[int]
     k: int
 
 
 class Part(NamedTuple):
-    """What a task learnt: log-odds ``Σ_j coef_j ‖x - c_j‖ + intercept`` of its labels.
+    """Fitted log-odds ``Σ_j coef_j ‖x - c_j‖ + intercept`` of the labels of a task.
 
     Prototype c_j is the mean of the rows that ``members[j]`` marks. ``coef`` has one
-    column for each label.
+    column per label.
     """
 
     labels: list[int]
@@ -54,44 +54,33 @@ class Part(NamedTuple):
 
 
 class PrototypeClassifier(MultiLabelClassifier):
-    """A label's score is its mean probability over the tasks with it, less ½.
+    """Score a label by its mean probability over the tasks that contain it, minus ½.
 
-    A subclass gives the tasks, and has the parameters ``C``, ``standardize``,
+    A subclass implements ``_tasks``, and has the parameters ``C``, ``standardize``,
     ``standardize_distances``, ``n_jobs`` and ``random_state``.
     """
 
+    C: float
+    standardize: bool
+    standardize_distances: bool
+    n_jobs: int | None
+    random_state: RandomState
+
     @abstractmethod
     def _tasks(self, Y: sparse.csc_array) -> list[Task]:
-        """What to learn of the labels Y; no task has a label that is constant."""
+        """Return the tasks for the labels Y; constant labels are in none."""
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
-        """Learn from rows and their labels.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
-            Labels: 0/1 or boolean, one column each, or 1-D classes.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
-        """
-        X, target = self._check_fit_input(X, y)
+    def _fit(self, X: Matrix, target: Target) -> None:
         Y = sparse.csc_array(target.indicator)
         self._scaler = StandardScaler(with_mean=False, with_std=self.standardize)
         X = self._scaler.fit_transform(X.astype(np.float64))
-        # Distances do not see a shift, but lose digits beside a large mean.
+        # Distances do not depend on a shift, but lose precision beside a large mean.
         self._shift = np.zeros(X.shape[1]) if sparse.issparse(X) else X.mean(axis=0)
         self._rows = sparse.csr_array(X) if sparse.issparse(X) else X - self._shift
-        # Laplace's rule of succession, for labels that no task has.
+        # Laplace's rule of succession, for labels without a task.
         self._prior = (Y.sum(axis=0) + 1.0) / (Y.shape[0] + 2.0)
         self._parts = self._learn(Y, self._tasks(Y))
         self.n_prototypes_ = self._sum(lambda part: len(part.coef))
-        return self
 
     def _learn(self, Y: sparse.csc_array, tasks: list[Task]) -> list[Part]:
         rng = check_random_state(self.random_state)
@@ -104,11 +93,11 @@ class PrototypeClassifier(MultiLabelClassifier):
             for s in _stacks(sizes, room)
         )
         with warnings.catch_warnings():
-            # Copies of a row make fewer clusters, which is as it should be.
+            # Copies of a row make fewer clusters, which is expected.
             warnings.filterwarnings("ignore", "Number of distinct clusters")
             return [part for parts in _run(jobs, self.n_jobs) for part in parts]
 
-    def _scores(self, X: Any) -> Array:
+    def _scores(self, X: Matrix) -> Array:
         X, shift = self._scaler.transform(X.astype(np.float64)), self._shift
         if sparse.issparse(X):
             X = sparse.csr_array(X)
@@ -125,8 +114,8 @@ class PrototypeClassifier(MultiLabelClassifier):
         total /= np.maximum(count, 1)
         return np.where(count > 0, total, self._prior) - 0.5
 
-    def _sum(self, value: Callable[[Part], int]) -> NDArray[np.intp]:
-        """For each label, the sum of a value over the parts with it."""
+    def _sum(self, value: Callable[[Part], int]) -> Indices:
+        """Sum a value over the parts that contain each label."""
         total = np.zeros(len(self._prior), dtype=np.intp)
         for part in self._parts:
             total[part.labels] += value(part)
@@ -137,7 +126,7 @@ class PrototypeClassifier(MultiLabelClassifier):
 
 
 def _stacks(sizes: list[int], room: int) -> Iterator[slice]:
-    """Slices of consecutive sizes, each with one, or as many as there is room for."""
+    """Yield slices of consecutive sizes whose sum is at most ``room``, or of one."""
     start, used = 0, 0
     for stop, size in enumerate(sizes):
         if used and used + size > room:
@@ -149,18 +138,18 @@ def _stacks(sizes: list[int], room: int) -> Iterator[slice]:
 
 
 def _run(jobs: Iterable[Any], n_jobs: int | None) -> Iterator[Any]:
-    """Results in order, each job by a thread that starts no others."""
+    """Yield the results of jobs in order; each job runs in one thread."""
     with threadpool_limits(1):
         yield from Parallel(n_jobs, require="sharedmem", return_as="generator")(jobs)
 
 
 def _learn_stack(
-    X: Any, Y: sparse.csc_array, tasks: list[Task], seeds: NDArray[Any], fit: Fit
+    X: Matrix, Y: sparse.csc_array, tasks: list[Task], seeds: Indices, fit: Fit
 ) -> list[Part]:
-    """The parts of some tasks, the distances of all by one product."""
-    # How many threads OpenMP may start is a matter of each thread.
+    """Fit some tasks, with all distances computed by one product."""
+    # The OpenMP limit applies per thread.
     with threadpool_limits(1, user_api="openmp"):
-        targets = [Y[:, task.labels].toarray() for task in tasks]
+        targets = [dense(Y[:, task.labels]) for task in tasks]
         members = [
             find_members(X, cells(target), task.k, seed)
             for task, target, seed in zip(tasks, targets, seeds, strict=True)
@@ -174,7 +163,7 @@ def _learn_stack(
 
 
 def _split(D: Array, members: list[sparse.csr_array]) -> list[Array]:
-    """The columns of D that belong to each."""
+    """Split the columns of D by part."""
     ends = np.cumsum([part.shape[0] for part in members])
     return np.split(D, ends[:-1], axis=1)
 
@@ -182,7 +171,7 @@ def _split(D: Array, members: list[sparse.csr_array]) -> list[Array]:
 def fit_log_odds(
     D: Array, Y: Array, *, C: float, standardize: bool
 ) -> tuple[Array, Array]:
-    """Coefficients and intercepts of logistic models of the labels Y on distances D."""
+    """Fit logistic regressions of the labels Y on the distances D."""
     mean, scale = D.mean(axis=0), np.ones(D.shape[1])
     if standardize:
         spread = D.std(axis=0)
@@ -193,16 +182,16 @@ def fit_log_odds(
 
 
 def _apply_stack(
-    X: Any, rows: Any, shift: Array, parts: list[Part]
+    X: Matrix, rows: Matrix, shift: Array, parts: list[Part]
 ) -> list[tuple[list[int], Array]]:
-    """The labels of each part, and their probabilities for the rows X."""
+    """Return the labels of each part, and their probabilities for the rows X."""
     members = [part.members for part in parts]
-    centres = means(rows, sparse.vstack(members)) + shift
+    centers = means(rows, sparse.vstack(members)) + shift
     found = [np.empty((X.shape[0], len(part.labels))) for part in parts]
-    step = max(1, _BLOCK_ENTRIES // len(centres))
+    step = max(1, _BLOCK_ENTRIES // len(centers))
     for start in range(0, X.shape[0], step):
         block = slice(start, start + step)
-        D = distances(X[block], centres)
+        D = distances(X[block], centers)
         for part, out, mine in zip(parts, found, _split(D, members), strict=True):
             out[block] = expit(mine @ part.coef + part.intercept)
     return [(part.labels, out) for part, out in zip(parts, found, strict=True)]

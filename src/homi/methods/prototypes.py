@@ -1,56 +1,51 @@
-"""Label-specific features: distances of a row to the means of clusters of rows.
+"""Label-specific features: distances from a row to prototypes, the means of clusters.
 
-The rows are split into cells by the values of one or more labels, k-means finds
-clusters in every cell, and the means of all clusters are the prototypes. They are
-kept as the rows that they are means of, which takes far less room, and leaves
-sparse rows sparse.
+The rows are split into cells by the values of one or more labels. k-means finds
+clusters in every cell, and the means of all clusters are the prototypes. A prototype
+is stored as the indices of its rows, which takes far less memory and keeps sparse rows
+sparse.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
 from homi.arrays import dense
+from homi.typing import Array, Indices, Matrix, RandomState
 
-Array = NDArray[np.float64]
-Rows = NDArray[np.intp]
-
-#: A cell with more rows than both, the second for each cluster, gives a sample.
+#: Cells are sampled down to this many rows, or this many per cluster if that is more.
 _SAMPLE, _SAMPLE_PER_CLUSTER = 1000, 10
-#: Iterations of k-means.
+#: Maximum number of iterations of k-means.
 _MAX_ITER = 100
 
 
-def clusters_per_cell(sizes: NDArray[Any], ratio: float, most: int) -> NDArray[np.intp]:
-    """⌈ratio · size of the smallest cell that is not empty⌉, at most ``most``.
+def clusters_per_cell(sizes: Array, ratio: float, most: int) -> Indices:
+    """``⌈ratio · size of the smallest cell that is not empty⌉``, at most ``most``.
 
-    ``sizes`` has one column per cell; every row gives one number of clusters.
+    ``sizes`` has one column per cell; the result has one number per row of it.
     """
     smallest = np.where(sizes > 0, sizes, np.inf).min(axis=1)
-    # A product that ought to be whole can end up just above.
+    # A product that is an integer in exact arithmetic may be slightly larger.
     k = np.ceil(ratio * smallest - 1e-9)
     return np.clip(k, 1, most).astype(np.intp)
 
 
-def cells(Y: NDArray[Any]) -> list[Rows]:
-    """The rows with each combination of the labels Y, where there are any."""
+def cells(Y: Array) -> list[Indices]:
+    """Return the rows with each combination of the labels Y that occurs."""
     code = (Y @ 2 ** np.arange(Y.shape[1])).astype(np.intp)
     found = (np.flatnonzero(code == c) for c in range(2 ** Y.shape[1]))
     return [rows for rows in found if len(rows)]
 
 
 def find_members(
-    X: Any, cells: list[Rows], k: int, random_state: Any
+    X: Matrix, cells: list[Indices], k: int, random_state: RandomState
 ) -> sparse.csr_array:
-    """k clusters of the rows of each cell, as boolean rows over the rows of X.
+    """Find k clusters in each cell; return one boolean row over the rows of X for each.
 
-    There are fewer where a cell has fewer rows that differ.
+    There are fewer clusters in a cell with fewer distinct rows.
     """
     rng = check_random_state(random_state)
     clusters = [rows for cell in cells for rows in _cluster(X, cell, k, rng)]
@@ -60,7 +55,9 @@ def find_members(
     return sparse.csr_array((np.ones(len(indices), bool), indices, bounds), shape)
 
 
-def _cluster(X: Any, rows: Rows, k: int, rng: Any) -> list[Rows]:
+def _cluster(
+    X: Matrix, rows: Indices, k: int, rng: np.random.RandomState
+) -> list[Indices]:
     most = max(_SAMPLE, _SAMPLE_PER_CLUSTER * k)
     if len(rows) > most:
         rows = np.sort(rng.choice(rows, most, replace=False))
@@ -68,31 +65,31 @@ def _cluster(X: Any, rows: Rows, k: int, rng: Any) -> list[Rows]:
         return [rows]
     if k >= len(rows):
         return list(rows[:, None])
-    # It starts from random rows, as in LIFT; k-means++ takes longer than all
-    # iterations and changes no figure.
+    # Initialized with random rows, as in LIFT; k-means++ takes longer than all
+    # iterations and does not change the results.
     search = KMeans(k, init="random", n_init=1, max_iter=_MAX_ITER, random_state=rng)
     found = search.fit(X[rows]).labels_
     order = np.argsort(found, kind="stable")
     return np.split(rows[order], np.flatnonzero(np.diff(found[order])) + 1)
 
 
-def means(X: Any, members: sparse.csr_array) -> Array:
-    """The mean of the rows of X that each row of ``members`` marks."""
+def means(X: Matrix, members: sparse.csr_array) -> Array:
+    """Return the mean of the rows of X that each row of ``members`` marks."""
     sums = members.astype(np.float64) @ X
     sums = dense(sums)
     return sums / np.diff(members.indptr)[:, None]
 
 
-def distances(X: Any, centres: Array) -> Array:
-    """Euclidean distances by one product: ``‖x - c‖² = ‖x‖² - 2x·c + ‖c‖²``."""
-    D = X @ centres.T
+def distances(X: Matrix, centers: Array) -> Array:
+    """Euclidean distances by ``‖x - c‖² = ‖x‖² - 2x·c + ‖c‖²``."""
+    D = X @ centers.T
     D *= -2.0
     D += _squared_lengths(X)[:, None]
-    D += _squared_lengths(centres)
+    D += _squared_lengths(centers)
     return np.sqrt(np.maximum(D, 0.0, out=D), out=D)
 
 
-def _squared_lengths(X: Any) -> Array:
+def _squared_lengths(X: Matrix) -> Array:
     if sparse.issparse(X):
         return (X * X).sum(axis=1)
     return np.einsum("ij,ij->i", X, X)

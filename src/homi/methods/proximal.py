@@ -1,4 +1,4 @@
-"""Proximal steps, and two ways to minimise a quadratic plus what they belong to.
+"""Proximal steps, proximal gradient descent and ADMM.
 
 The proximal step of a penalty p is ``argmin_x ½‖x - a‖² + p(x)``.
 """
@@ -11,26 +11,27 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
-from homi.linalg import Array, inner
+from homi.linalg import inner
+from homi.typing import Array, History
 
-#: How far an iterate of a splitting goes beyond where it would end by itself.
+#: Over-relaxation of ADMM.
 _RELAXATION = 1.6
 
 
 def soft_threshold(A: Array, tau: float) -> Array:
-    """Step of ``τ‖A‖₁``, the sum of absolute values."""
+    """Proximal step of ``τ‖A‖₁``, the sum of absolute values."""
     return A - np.clip(A, -tau, tau)
 
 
 def shrink_rows(A: Array, tau: float) -> Array:
-    """Step of ``τ‖A‖₂,₁``, the sum of the lengths of the rows."""
+    """Proximal step of ``τ‖A‖₂,₁``, the sum of the lengths of the rows."""
     length = row_lengths(A)
     kept = np.maximum(length - tau, 0.0) / np.where(length > 0, length, 1.0)
     return A * kept[..., None]
 
 
 def shrink_singular_values(A: Array, tau: float) -> Array:
-    """Step of ``τ‖A‖_*``, the sum of the singular values."""
+    """Proximal step of ``τ‖A‖_*``, the sum of the singular values."""
     values, right = _right_singular(A)
     kept = np.maximum(values - tau, 0.0) / np.where(values > 0, values, 1.0)
     if A.shape[0] < A.shape[1]:
@@ -44,16 +45,16 @@ def row_lengths(A: Array) -> Array:
 
 
 def nuclear_norm(A: Array) -> float:
-    """``‖A‖_*``, the sum of the singular values."""
+    """Compute ``‖A‖_*``, the sum of the singular values."""
     values = scipy.linalg.eigvalsh(_gram(A), check_finite=False)
     return float(np.sqrt(np.maximum(values, 0.0)).sum())
 
 
 def _right_singular(A: Array) -> tuple[Array, Array]:
-    """Singular values and their vectors on the shorter side of A.
+    """Return the singular values, and the singular vectors of the shorter side of A.
 
-    By the Gram matrix of that side: several times faster than a decomposition of A,
-    and values far below the largest, which lose digits, are those that a step cuts.
+    The Gram matrix of that side is several times faster than a decomposition of A. It
+    loses precision in singular values far below the largest, which a step sets to 0.
     """
     squares, vectors = scipy.linalg.eigh(_gram(A), check_finite=False)
     return np.sqrt(np.maximum(squares, 0.0)), vectors
@@ -64,9 +65,9 @@ def _gram(A: Array) -> Array:
 
 
 class Quadratic(NamedTuple):
-    """``½⟨x, Ax⟩ - ⟨c, x⟩ + constant``, with ``A`` given by what it does to x.
+    """``½⟨x, Ax⟩ - ⟨c, x⟩ + constant``, with A as a function ``apply``.
 
-    ``curvature`` is not below the largest eigenvalue of A.
+    ``curvature`` is at least the largest eigenvalue of A.
     """
 
     apply: Callable[[Array], Array]
@@ -75,14 +76,15 @@ class Quadratic(NamedTuple):
     curvature: float
 
     def value(self, x: Array, Ax: Array) -> float:
+        """Return the value at x, given Ax."""
         return 0.5 * inner(x, Ax) - inner(self.c, x) + self.constant
 
 
 class Descent(NamedTuple):
-    """Where a descent ended, the objective's terms after every step, and how."""
+    """Result of a minimization, and the terms of the objective after every step."""
 
     x: Array
-    history: list[dict[str, float]]
+    history: History
     converged: bool
 
 
@@ -95,11 +97,11 @@ def descend(
     max_iter: int,
     tol: float,
 ) -> Descent:
-    """Minimise ``smooth + penalties`` by accelerated proximal gradient steps.
+    """Minimize ``smooth + penalties`` by accelerated proximal gradient steps.
 
     ``step(a, s)`` is the proximal step of s times the penalties. The objective never
-    rises: where momentum would raise it, it is dropped and the step taken again. Ends
-    when a step is shorter than the share ``tol`` of where it leads.
+    increases: a step whose momentum would increase it is repeated without momentum.
+    Stop when the relative length of a step is at most ``tol``.
     """
     s = 1.0 / smooth.curvature if smooth.curvature > 0 else 1.0
 
@@ -111,7 +113,7 @@ def descend(
     x, Ax = start, smooth.apply(start)
     lowest = smooth.value(x, Ax) + sum(penalties(x).values())
     y, Ay, t = x, Ax, 1.0
-    history: list[dict[str, float]] = []
+    history: History = []
     for _ in range(max_iter):
         new, Anew, terms = move(y, Ay)
         if y is not x and sum(terms.values()) > lowest:
@@ -121,7 +123,7 @@ def descend(
         lowest = sum(terms.values())
         t, before = (1.0 + np.sqrt(1.0 + 4.0 * t * t)) / 2.0, t
         momentum = (before - 1.0) / t
-        # A is linear: what it does to the next point needs no product of its own.
+        # A is linear, so the next Ay needs no product.
         y, Ay = new + momentum * (new - x), Anew + momentum * (Anew - Ax)
         moved, length = np.linalg.norm(new - x), np.linalg.norm(new)
         x, Ax = new, Anew
@@ -141,16 +143,16 @@ def split(
     max_iter: int,
     tol: float,
 ) -> Descent:
-    """Minimise a smooth function plus penalties by splitting them (ADMM).
+    """Minimize a smooth function plus penalties by ADMM.
 
-    ``smooth_minimum(a)`` is the ``argmin_x smooth(x) + ½ρ‖x - a‖²``; with the smooth
-    part factored once this takes far fewer iterations than gradient steps where it is
-    ill-conditioned. The objective need not fall at each of them. Ends when the copies
-    that meet both parts, and the last two iterates, are nearer than the share ``tol``
-    of their length, or of ``least`` where they vanish.
+    ``smooth_minimum(a)`` is ``argmin_x smooth(x) + ½ρ‖x - a‖²``. With the smooth part
+    factored once, ADMM takes far fewer iterations than gradient steps on
+    ill-conditioned problems. The objective need not decrease in every iteration. Stop
+    when the distance between both copies, and between the last two iterates, is at
+    most ``tol`` times their length, or times ``least`` where they vanish.
     """
     x, dual = start, np.zeros_like(start)
-    history: list[dict[str, float]] = []
+    history: History = []
     for _ in range(max_iter):
         smooth = smooth_minimum(x - dual)
         relaxed, before = _RELAXATION * smooth + (1.0 - _RELAXATION) * x + dual, x

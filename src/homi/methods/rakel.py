@@ -1,8 +1,9 @@
-"""RAKEL: classifiers of the label combinations of random small sets of labels."""
+"""RAKEL: multiclass classifiers of label combinations in small random label sets."""
 
 from __future__ import annotations
 
 import math
+from itertools import combinations
 from numbers import Integral
 from typing import Any
 
@@ -16,71 +17,70 @@ from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from homi.arrays import dense
-from homi.base._compat import Interval, fit_context
+from homi.base._compat import Interval
 from homi.base.classifier import MultiLabelClassifier
 from homi.base.scaling import Scaler
-from homi.methods.labelsets import overlapping, partition
+from homi.base.targets import Target
+from homi.typing import Array, Indices, Matrix, RandomState
 
-Array = NDArray[np.float64]
-
-#: Of C = 1, 0.1, 0.03, 0.01 and 0.003 the best on most of the smaller data sets.
+#: C is the best of 1, 0.1, 0.03, 0.01 and 0.003 on most of the smaller data sets.
 _DEFAULT = LogisticRegression(C=0.01, solver="newton-cg", tol=1e-5, max_iter=1000)
 
-#: How near to 0 and 1 a probability may come.
+#: Smallest distance of a probability from 0 and 1.
 _EDGE = 1e-12
 
 
 class RAKEL(MultiLabelClassifier):
     r"""Random k-labelsets by Tsoumakas and Vlahavas.
 
-    Small random sets R of k labels are drawn. For each, one multiclass classifier
-    learns which combination of its labels a row has, among those that occur, and so
-    how they depend on each other. A label is predicted where its probability, the
-    mean over the sets that hold it, exceeds one half:
+    Random sets R of k labels are drawn. For each set, one multiclass classifier
+    predicts which combination of its labels a row has, among those that occur, and so
+    models how they depend on each other. A label is predicted where its probability,
+    the mean over the sets that contain it, exceeds one half:
 
     .. math::
         P(y_j \mid x) = \frac{1}{|\{R : j \in R\}|} \sum_{R \ni j} \;
         \sum_{c\,:\,c_j = 1} P_R(c \mid x)
 
-    If the classifier gives no probabilities, its vote for one c has probability 1.
+    If the classifier has no probabilities, the predicted c has probability 1.
 
     Parameters
     ----------
     estimator : classifier or None, default=None
-        What learns the combinations of a set. None is logistic regression with
-        C = 0.01, which suits standardised features.
+        Multiclass classifier of the combinations of a set. None means logistic
+        regression with C = 0.01, which suits standardized features.
     labelset_size : int in [1, inf), default=3
-        k. With fewer labels than that, all of them; 1 is binary relevance.
+        k. With fewer labels, a set contains all of them; 1 is binary relevance.
     n_labelsets : int in [1, inf) or None, default=None
-        Number of sets: None is twice the number of labels if they overlap. Never more
-        than there are distinct ones.
+        Number of sets. None means twice the number of labels if sets overlap, and at
+        most the number of distinct sets.
     overlap : bool, default=True
-        Whether a label may be in several sets (RAKELo). If not, the sets are a
-        partition of the labels (RAKELd), whose last set may be smaller.
+        Whether a label may be in several sets (RAKELo). Otherwise the sets partition
+        the labels (RAKELd), and the last set may be smaller.
     n_jobs : int or None, default=None
-        Number of processes that fit sets, as in joblib. Each uses one thread.
+        Number of processes, as in joblib. Each uses one thread.
     standardize : bool, default=True
-        Whether to give every feature mean 0 and variance 1 first. Sparse rows are
-        divided by the deviations and keep their means.
+        Whether to scale every feature to mean 0 and variance 1 first. Sparse rows are
+        scaled to variance 1 only.
     random_state : int, RandomState instance or None, default=0
-        Seed of the sets, and of classifiers that need one.
+        Seed of the sets and of classifiers that need one.
 
     Attributes
     ----------
     labelsets_ : list of ndarray
-        Labels of each set. Every label is in at least one.
+        Labels of each set. Every label is in at least one set.
     combinations_ : list of ndarray of shape (n_combinations, labelset_size)
         The combinations of 0 and 1 that occur in each set.
     estimators_ : list
-        Classifier of each set, whose class i is the i-th combination; None where only
-        one combination occurs.
+        Classifier of each set, whose class i is combination i; None where only one
+        combination occurs.
     classes_, label_names_, n_features_in_, feature_names_in_
         As in :class:`~homi.HOMI`.
 
     Notes
     -----
-    A set of k labels has up to 2ᵏ combinations, and never more than rows. The cost is
-    that of one multiclass classifier for each set.
+    A set of k labels has at most 2ᵏ combinations, and at most as many as rows. The cost
+    is that of one multiclass classifier per set.
 
     References
     ----------
@@ -114,15 +114,15 @@ class RAKEL(MultiLabelClassifier):
 
     def __init__(
         self,
-        estimator=None,
+        estimator: Any = None,
         *,
-        labelset_size=3,
-        n_labelsets=None,
-        overlap=True,
-        n_jobs=None,
-        standardize=True,
-        random_state=0,
-    ):
+        labelset_size: int = 3,
+        n_labelsets: int | None = None,
+        overlap: bool = True,
+        n_jobs: int | None = None,
+        standardize: bool = True,
+        random_state: RandomState = 0,
+    ) -> None:
         self.estimator = estimator
         self.labelset_size = labelset_size
         self.n_labelsets = n_labelsets
@@ -131,23 +131,7 @@ class RAKEL(MultiLabelClassifier):
         self.standardize = standardize
         self.random_state = random_state
 
-    @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y):
-        """Draw sets of labels and learn the combinations of each.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
-            Labels: 0/1 or boolean, one column each, or 1-D classes.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
-        """
-        X, target = self._check_fit_input(X, y)
+    def _fit(self, X: Matrix, target: Target) -> None:
         rng = check_random_state(self.random_state)
         Y = target.indicator
         Y = sparse.csc_array(Y) if sparse.issparse(Y) else Y
@@ -159,9 +143,8 @@ class RAKEL(MultiLabelClassifier):
             for labels in self.labelsets_
         )
         self.combinations_, self.estimators_ = map(list, zip(*fits, strict=True))
-        return self
 
-    def _draw(self, n_labels: int, rng: np.random.RandomState) -> list[NDArray[Any]]:
+    def _draw(self, n_labels: int, rng: np.random.RandomState) -> list[Indices]:
         size = min(self.labelset_size, n_labels)
         fewest = math.ceil(n_labels / size)
         number = self.n_labelsets
@@ -169,29 +152,29 @@ class RAKEL(MultiLabelClassifier):
             number = fewest if number is None else number
             if number != fewest:
                 raise ValueError(
-                    f"{n_labels} labels in sets of {size} that do not overlap are "
-                    f"{fewest} sets, got n_labelsets={number}; leave it None."
+                    f"{n_labels} labels make {fewest} sets of {size} that do not "
+                    f"overlap, got n_labelsets={number}; pass None."
                 )
             return partition(n_labels, size, rng)
         number = 2 * n_labels if number is None else number
         number = min(number, math.comb(n_labels, size))
         if number < fewest:
             raise ValueError(
-                f"n_labelsets={number} sets of {size} labels cannot hold {n_labels} "
-                f"labels; take at least {fewest} sets, or larger ones."
+                f"n_labelsets={number} sets of {size} labels cannot contain all "
+                f"{n_labels} labels; use at least {fewest} sets, or larger ones."
             )
         return overlapping(n_labels, size, number, rng)
 
     def _base(self, rng: np.random.RandomState) -> Any:
-        """A classifier to be fitted, with seeds of its own."""
+        """Return an unfitted classifier with its own seeds."""
         base = clone(_DEFAULT if self.estimator is None else self.estimator)
         seeds = [name for name in base.get_params() if name.endswith("random_state")]
         return base.set_params(**{name: rng.randint(2**31 - 1) for name in seeds})
 
-    def _scaled(self, X: Any) -> Any:
+    def _scaled(self, X: Matrix) -> Matrix:
         return X if self._scaler is None else self._scaler(X)
 
-    def _scores(self, X: Any) -> Array:
+    def _scores(self, X: Matrix) -> Array:
         X = self._scaled(X)
         sums = np.zeros((X.shape[0], len(self.label_names_)))
         counts = np.zeros(len(self.label_names_))
@@ -206,14 +189,14 @@ class RAKEL(MultiLabelClassifier):
         return np.clip(scores + 0.5, _EDGE, 1.0 - _EDGE)
 
 
-def _columns(Y: Any, labels: NDArray[Any]) -> NDArray[np.int8]:
-    """Some labels of every row, dense."""
+def _columns(Y: Matrix, labels: Indices) -> NDArray[np.int8]:
+    """Return some columns of Y as a dense array."""
     some = Y[:, labels]
     return dense(some).astype(np.int8)
 
 
-def _fit_combinations(base: Any, X: Any, Y: NDArray[np.int8]) -> tuple[Any, Any]:
-    """The rows of Y that occur, and what tells from X which of them a row has."""
+def _fit_combinations(base: Any, X: Matrix, Y: NDArray[np.int8]) -> tuple[Any, Any]:
+    """Return the distinct rows of Y, and a classifier that predicts them from X."""
     rows, codes = np.unique(Y, axis=0, return_inverse=True)
     if len(rows) == 1:
         return rows, None
@@ -221,10 +204,38 @@ def _fit_combinations(base: Any, X: Any, Y: NDArray[np.int8]) -> tuple[Any, Any]
         return rows, base.fit(X, codes.ravel())
 
 
-def _marginals(model: Any, rows: NDArray[np.int8], X: Any) -> Array:
-    """Probability of each label of a set: that of the combinations which have it."""
+def _marginals(model: Any, rows: NDArray[np.int8], X: Matrix) -> Array:
+    """Sum the probabilities of the combinations that contain each label of a set."""
     if model is None:
         return np.repeat(rows.astype(float), X.shape[0], axis=0)
     if hasattr(model, "predict_proba"):
         return model.predict_proba(X) @ rows
     return rows[model.predict(X)].astype(float)
+
+
+def partition(n_labels: int, size: int, rng: np.random.RandomState) -> list[Indices]:
+    """Draw a random partition into sets of ``size``; the last set may be smaller."""
+    order = rng.permutation(n_labels)
+    return [np.sort(order[i : i + size]) for i in range(0, n_labels, size)]
+
+
+def overlapping(
+    n_labels: int, size: int, number: int, rng: np.random.RandomState
+) -> list[Indices]:
+    """Draw distinct random sets that together contain every label.
+
+    The first ones are a partition, whose last set is filled up with other labels.
+    """
+    first = partition(n_labels, size, rng)
+    others = np.setdiff1d(np.arange(n_labels), first[-1])
+    fill = rng.choice(others, size - len(first[-1]), replace=False)
+    first[-1] = np.sort(np.append(first[-1], fill))
+    sets = dict.fromkeys(tuple(labels.tolist()) for labels in first)
+    if math.comb(n_labels, size) <= 2 * number:
+        every = list(combinations(range(n_labels), size))
+        rest = [every[i] for i in rng.permutation(len(every)) if every[i] not in sets]
+        sets.update(dict.fromkeys(rest[: number - len(sets)]))
+    while len(sets) < number:
+        labels = rng.choice(n_labels, size, replace=False)
+        sets[tuple(np.sort(labels).tolist())] = None
+    return [np.array(labels) for labels in sets]

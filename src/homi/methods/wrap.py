@@ -1,64 +1,65 @@
-"""WRAP: label-specific weights inside an embedding that all labels share."""
+"""WRAP: label-specific weights in an embedding that all labels share."""
 
 from __future__ import annotations
 
 import math
 from numbers import Integral, Real
 
-from homi.base._compat import Interval, fit_context
-from homi.methods.label_embedding import Problem, solve
+from homi.base._compat import Interval
+from homi.base.targets import Target
 from homi.methods.label_graph import cosine_similarity, laplacian
-from homi.methods.regression import MomentsClassifier, label_counts
+from homi.methods.moments_classifier import MomentsClassifier, label_counts
+from homi.methods.wrap_solver import Problem, solve
+from homi.typing import Matrix
 
 
 class WRAP(MomentsClassifier):
-    r"""Wrapped label-specific feature generation: a reconstruction.
+    r"""Wrapped label-specific feature generation (reconstruction).
 
     .. math:: \min_{U, V, b} \tfrac12 \|Y - XUV - 1b^\top\|_F^2
               + \lambda_1 \|V\|_1
               + \tfrac{\lambda_2}{2} \sum_{p < q} s_{pq} \|v_p - v_q\|^2
               + \tfrac{\lambda_3}{2} \|U\|_F^2
 
-    U takes the features to d coordinates that all labels share. In them every label
-    has its own sparse weights, a column of V, and labels that occur together (their
-    cosine similarity is s) are drawn to similar ones. A label is predicted where its
-    regression exceeds one half.
+    U embeds the features in d dimensions that all labels share. Every label has its own
+    sparse weights in this embedding, a column of V. Labels that occur together, with
+    cosine similarity s, get similar weights. A label is predicted where its regression
+    exceeds one half.
 
-    The equations of the method that the HOMI paper compares with as "WRAP" are not
-    public: this objective is a reconstruction from its description and parameters.
-    The version with kernels is left out.
+    The equations of the method that the HOMI paper calls "WRAP" are not public: this
+    objective is a reconstruction from its description and parameters. The version with
+    kernels is not implemented.
 
     Parameters
     ----------
     lam1 : float in [0, inf), default=5.0
-        λ₁, the weight of the absolute values.
+        λ₁, the weight of the ℓ₁ penalty.
     lam2 : float in [0, inf), default=5.0
-        λ₂, the weight of the similarities of labels.
+        λ₂, the weight of the label similarities.
     lam3 : float in (0, inf), default=0.1
         λ₃, the ridge penalty of the embedding.
     alpha : float in (0, 1], default=0.9
-        α: d is this share of the number of features or labels, the smaller of the
-        two, rounded up.
+        α: d is this share of min(n_features, n_labels), rounded up.
     fit_intercept : bool, default=True
-        Whether to learn b. Without it, standardised features predict nothing of how
-        frequent a label is.
+        Whether to fit the intercept b. Without it, standardized features cannot model
+        label frequencies.
     standardize : bool, default=True
-        Whether to give every feature mean 0 and variance 1 first.
+        Whether to scale every feature to mean 0 and variance 1 first.
     max_iter : int in [1, inf), default=200
-        Most sweeps.
+        Maximum number of sweeps.
     tol : float in [0, inf), default=1e-4
-        The sweeps end when one lowers the objective by no more than this share.
+        Stop when a sweep decreases the objective by at most this share.
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n_features, d)
-        U of the features as given. Coordinates that no label uses are left out.
+        U of unscaled features, without dimensions that no label uses.
     label_weights_ : ndarray of shape (d, n_labels)
         V.
     coef_ : ndarray of shape (n_labels, n_features)
-        ``(UV)ᵀ`` of the features as given.
+        ``(UV)ᵀ`` of unscaled features.
     intercept_ : ndarray of shape (n_labels,)
-        b, less one half.
+        b minus one half.
     history_ : list of dict
         Terms of the objective after each sweep: ``"loss"``, ``"specific"``,
         ``"correlation"`` and ``"ridge"``.
@@ -69,10 +70,10 @@ class WRAP(MomentsClassifier):
 
     Notes
     -----
-    A sweep is twenty accelerated proximal gradient steps in V and the closed form of
-    U, so the objective never rises; it is not convex. After the moments of the rows
-    and one O(m³) decomposition a sweep costs O(mdl + md² + d²l) and does not depend on
-    the number of rows.
+    A sweep takes twenty accelerated proximal gradient steps in V and solves for U in
+    closed form, so the objective never increases; it is not convex. After the moments
+    of the rows and one O(m³) decomposition, a sweep costs O(mdl + md² + d²l), which
+    does not depend on the number of rows.
 
     References
     ----------
@@ -89,7 +90,7 @@ class WRAP(MomentsClassifier):
     (2, 4)
     """
 
-    #: What the HOMI paper's "step size 1" is taken to have searched.
+    #: Our reading of the HOMI paper's "step size 1".
     paper_grid = {
         "lam1": list(range(1, 11)),
         "lam2": list(range(1, 11)),
@@ -110,16 +111,16 @@ class WRAP(MomentsClassifier):
 
     def __init__(
         self,
-        lam1=5.0,
-        lam2=5.0,
-        lam3=0.1,
+        lam1: float = 5.0,
+        lam2: float = 5.0,
+        lam3: float = 0.1,
         *,
-        alpha=0.9,
-        fit_intercept=True,
-        standardize=True,
-        max_iter=200,
-        tol=1e-4,
-    ):
+        alpha: float = 0.9,
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        max_iter: int = 200,
+        tol: float = 1e-4,
+    ) -> None:
         self.lam1 = lam1
         self.lam2 = lam2
         self.lam3 = lam3
@@ -129,34 +130,17 @@ class WRAP(MomentsClassifier):
         self.max_iter = max_iter
         self.tol = tol
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
-        """Learn from rows and their labels.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
-            Labels: 0/1 or boolean, one column each, or 1-D classes.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
-        """
-        X, target = self._check_fit_input(X, y)
-        moments, units = self._prepare(X, target.indicator)
-        # Labels are alike as they are, not as they vary about their means.
-        L = laplacian(cosine_similarity(label_counts(moments, units)))
+    def _fit(self, X: Matrix, target: Target) -> None:
+        moments, scaling = self._prepare(X, target.indicator)
+        # Similarities are those of labels that are not centered.
+        L = laplacian(cosine_similarity(label_counts(moments, scaling)))
         problem, E = Problem.of(moments, L, self.lam1, self.lam2, self.lam3)
-        # A share such as 0.55 of 100 is 55, whatever its last digit.
+        # 0.55 * 100 is rounded to slightly more than 55: d must be 55.
         d = math.ceil(self.alpha * min(X.shape[1], len(L)) - 1e-9)
         U, V, self.history_, converged = solve(
             problem, d, max_iter=self.max_iter, tol=self.tol
         )
         self.n_iter_ = len(self.history_)
-        self.embedding_, self.label_weights_ = E @ U / units.scale[:, None], V
-        self._store(E @ (U @ V), units)
+        self.embedding_, self.label_weights_ = E @ U / scaling.scale[:, None], V
+        self._store(E @ (U @ V), scaling)
         self._warn_if_not(converged)
-        return self

@@ -1,4 +1,4 @@
-"""Multi-label metrics: scores or predictions -> numbers."""
+"""Multi-label metrics, computed from scores or predictions."""
 
 from homi.metrics.functions import (
     METRICS,

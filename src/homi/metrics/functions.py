@@ -1,9 +1,9 @@
-"""Multi-label metrics: one function each, and METRICS, the table of them.
+"""Multi-label metrics: one function each, and METRICS, a table of them.
 
-Every function takes the true labels first and what a classifier said second:
-``Y_true`` and ``Y_pred`` are 0/1 or bool, ``scores`` are finite numbers, and the
-two have one shape, (n_samples, n_labels) with at least one of each. All may be
-arrays, lists, data frames, or scipy sparse. Anything else is a ValueError.
+Every function takes the true labels first and the output of a classifier second:
+``Y_true`` and ``Y_pred`` are 0/1 or bool, ``scores`` are finite numbers, and both have
+the shape (n_samples, n_labels) with at least one sample and one label. All may be
+arrays, lists, data frames, or scipy sparse. Anything else raises ValueError.
 
 In the formulas n is n_samples, q is n_labels, s the scores, and P_i and N_i the
 positive and the negative labels of sample i.
@@ -20,21 +20,21 @@ from sklearn.pipeline import Pipeline
 
 from homi.arrays import as_numbers, dense
 from homi.metrics.pairs import misordered_pairs, pair_counts
+from homi.typing import MatrixLike
 
-MatrixLike: TypeAlias = Any  # array, nested list, data frame, scipy sparse
-Array: TypeAlias = NDArray[Any]
+Values: TypeAlias = NDArray[Any]
 Response: TypeAlias = Literal["predict", "decision_function"]
 
 PAPER_METRICS = ("hamming_loss", "ranking_loss", "one_error", "macro_auc")
 
 
 def hamming_loss(Y_true: MatrixLike, Y_pred: MatrixLike) -> float:
-    r"""Fraction of the labels that are predicted wrongly.
+    r"""Fraction of labels that are predicted incorrectly.
 
     .. math:: \frac{1}{nq} \sum_{i,j} [y_{ij} \ne \hat y_{ij}]
 
-    This is the usual definition. The text of the HOMI paper leaves out 1/q and
-    swaps the two cases of the symmetric difference.
+    This is the usual definition. The text of the HOMI paper omits 1/q and swaps the two
+    cases of the symmetric difference.
 
     Examples
     --------
@@ -51,8 +51,8 @@ def ranking_loss(Y_true: MatrixLike, scores: MatrixLike) -> float:
     .. math:: \frac{1}{n} \sum_i \frac{|\{(j, k) \in P_i \times N_i :
               s_{ij} \le s_{ik}\}|}{|P_i| |N_i|}
 
-    A tie is an error. A sample without positive or without negative labels adds
-    0 and is counted in n, as in ``sklearn.metrics.label_ranking_loss``.
+    A tie counts as an error. A sample without positive or without negative labels
+    counts 0, as in ``sklearn.metrics.label_ranking_loss``.
 
     Examples
     --------
@@ -64,12 +64,12 @@ def ranking_loss(Y_true: MatrixLike, scores: MatrixLike) -> float:
 
 
 def one_error(Y_true: MatrixLike, scores: MatrixLike) -> float:
-    r"""Fraction of samples whose top-ranked label is not a true one.
+    r"""Fraction of samples whose top-ranked label is not a true label.
 
     .. math:: \frac{1}{n} \sum_i [\arg\max_j s_{ij} \notin P_i]
 
-    Of tied labels the first is the top one. A sample without positive labels is
-    always an error.
+    Among tied labels the first is ranked highest. A sample without positive labels
+    always counts as an error.
 
     Examples
     --------
@@ -98,17 +98,17 @@ def macro_auc(
     ----------
     Y_true, scores : matrix-like of shape (n_samples, n_labels)
     ties : {"correct", "half"}, default="correct"
-        A tied pair counts 1, as in the HOMI paper, or 1/2, as in the usual AUC
-        and ``sklearn.metrics.roc_auc_score``.
+        Whether a tied pair counts 1, as in the HOMI paper, or 1/2, as in the usual
+        AUC and ``sklearn.metrics.roc_auc_score``.
     undefined : {"skip", "zero"}, default="skip"
-        A label that all samples have, or none, is left out of the mean, or
-        counts 0, as in the code of the paper's authors.
+        Whether a label that all samples have, or no sample has, is left out of the
+        mean, or counts 0, as in the code of the paper's authors.
 
     Notes
     -----
-    The mean is nan if it skips every label. With ``ties="correct"`` constant
-    scores reach 1; compare methods that tie often with "half". What the paper
-    prints as HOMI's AUC is not this: it equals 1 - Hamming loss.
+    The mean is nan if every label is skipped. With ``ties="correct"`` constant scores
+    reach 1; use "half" to compare methods with many ties. The AUC that the paper prints
+    for HOMI is a different number: it equals 1 - Hamming loss.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def macro_auc(
     _check_option("undefined", undefined, ("skip", "zero"))
     Y, S = (matrix.T for matrix in _check_scores(Y_true, scores))
     pairs = pair_counts(Y)
-    right = misordered_pairs(~Y, S)  # the negatives that no positive is below
+    right = misordered_pairs(~Y, S)  # pairs whose negative is not above the positive
     if ties == "half":
         right = (right + pairs - misordered_pairs(Y, S)) / 2
     auc = right / np.maximum(pairs, 1)
@@ -138,8 +138,8 @@ def example_f1(Y_true: MatrixLike, Y_pred: MatrixLike) -> float:
 
     .. math:: \frac{1}{n} \sum_i \frac{2 |P_i \cap \hat P_i|}{|P_i| + |\hat P_i|}
 
-    A sample with no true and no predicted label adds 0 although nothing in it is
-    wrong: scikit-learn's ``f1_score(average="samples", zero_division=0)``.
+    A sample without true and predicted labels counts 0, although it has no error, as in
+    scikit-learn's ``f1_score(average="samples", zero_division=0)``.
 
     Examples
     --------
@@ -150,11 +150,11 @@ def example_f1(Y_true: MatrixLike, Y_pred: MatrixLike) -> float:
 
 
 def micro_f1(Y_true: MatrixLike, Y_pred: MatrixLike) -> float:
-    r"""F1 of all the labels of all the samples, taken together.
+    r"""F1 of all labels of all samples together.
 
     .. math:: \frac{2 \sum_i |P_i \cap \hat P_i|}{\sum_i |P_i| + |\hat P_i|}
 
-    It is 0 if no label is true and none predicted.
+    It is 0 if there are no true and no predicted labels.
 
     Examples
     --------
@@ -170,7 +170,7 @@ def macro_f1(Y_true: MatrixLike, Y_pred: MatrixLike) -> float:
     .. math:: \frac{1}{q} \sum_j \frac{2 \sum_i y_{ij} \hat y_{ij}}
               {\sum_i y_{ij} + \hat y_{ij}}
 
-    A label that no sample has and none is given adds 0.
+    A label without true and predicted samples counts 0.
 
     Examples
     --------
@@ -186,7 +186,7 @@ def average_precision(Y_true: MatrixLike, scores: MatrixLike) -> float:
     .. math:: \frac{1}{n} \sum_i \frac{1}{|P_i|} \sum_{j \in P_i}
               \frac{|\{k \in P_i : s_{ik} \ge s_{ij}\}|}{|\{k : s_{ik} \ge s_{ij}\}|}
 
-    A sample whose labels are all positive or all negative counts 1:
+    A sample whose labels are all positive or all negative counts 1, as in
     scikit-learn's ``label_ranking_average_precision_score``.
 
     Examples
@@ -198,13 +198,13 @@ def average_precision(Y_true: MatrixLike, scores: MatrixLike) -> float:
 
 
 def coverage(Y_true: MatrixLike, scores: MatrixLike) -> float:
-    r"""Mean number of steps down the ranking until all true labels are met.
+    r"""Mean number of steps down the ranking until all true labels are covered.
 
     .. math:: \frac{1}{n} \sum_i \max_{j \in P_i} |\{k : s_{ik} \ge s_{ij}\}| - 1
 
-    It lies between 0 and q - 1, is not divided by q, and gives tied labels the
-    worst rank. A sample without positive labels adds 0; where every sample has
-    one this is ``sklearn.metrics.coverage_error`` minus 1.
+    It is between 0 and q - 1, not divided by q, and tied labels get the worst rank. A
+    sample without positive labels counts 0. If every sample has one, this is
+    ``sklearn.metrics.coverage_error`` minus 1.
 
     Examples
     --------
@@ -217,7 +217,7 @@ def coverage(Y_true: MatrixLike, scores: MatrixLike) -> float:
 
 
 def exact_match(Y_true: MatrixLike, Y_pred: MatrixLike) -> float:
-    r"""Fraction of samples whose labels are all predicted rightly.
+    r"""Fraction of samples whose labels are all predicted correctly.
 
     .. math:: \frac{1}{n} \sum_i [P_i = \hat P_i]
 
@@ -232,10 +232,10 @@ def exact_match(Y_true: MatrixLike, Y_pred: MatrixLike) -> float:
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric and what is needed to use it; called like its function.
+    """A metric with its properties; called like its function.
 
-    `name` is its key in METRICS, `response` the method of a classifier whose
-    output the function takes, and `title` what a table or a figure calls it.
+    ``name`` is its key in METRICS, ``response`` the method of a classifier whose output
+    the function takes, and ``title`` its name in tables and figures.
     """
 
     name: str
@@ -245,6 +245,7 @@ class Metric:
     title: str
 
     def __call__(self, Y_true: MatrixLike, output: MatrixLike, **options: Any) -> float:
+        """Return the value of the metric."""
         return self.function(Y_true, output, **options)
 
 
@@ -269,10 +270,10 @@ METRICS: dict[str, Metric] = {
 
 
 def scorers(names: Iterable[str] = PAPER_METRICS) -> dict[str, Any]:
-    """Scorers for ``cross_validate`` or ``GridSearchCV``; losses come negated.
+    """Make scorers for ``cross_validate`` or ``GridSearchCV``; losses are negated.
 
-    Metrics of rankings take ``ranking_scores`` of a classifier that has them, also at
-    the end of a pipeline, and ``decision_function`` of any other.
+    Ranking metrics use ``ranking_scores`` of a classifier that has them, also at the
+    end of a pipeline, and ``decision_function`` of any other.
 
     Examples
     --------
@@ -297,7 +298,7 @@ def _scorer(metric: Metric) -> Any:
 
 @dataclass(frozen=True)
 class _RankingScorer:
-    """Scorer by ``ranking_scores`` where the classifier, or a pipeline's, has them."""
+    """Scorer that uses ``ranking_scores`` if the classifier has them."""
 
     metric: Metric
     by_response: Callable[..., float]
@@ -319,7 +320,7 @@ def evaluate(
     Y_pred: MatrixLike,
     names: Iterable[str] = PAPER_METRICS,
 ) -> dict[str, float]:
-    """Value of each named metric, from the scores or the predictions it takes.
+    """Compute metrics by name, from the scores or the predictions.
 
     Examples
     --------
@@ -331,10 +332,10 @@ def evaluate(
     return {metric.name: metric(Y_true, outputs[metric.response]) for metric in metrics}
 
 
-def _f1(Y_true: MatrixLike, Y_pred: MatrixLike, axis: int | None) -> Array:
-    """2 |P and Q| / (|P| + |Q|) along the axis, 0 where P and Q are empty."""
+def _f1(Y_true: MatrixLike, Y_pred: MatrixLike, axis: int | None) -> Values:
+    """``2 |P and Q| / (|P| + |Q|)`` along the axis, 0 where P and Q are empty."""
     Y, P = _check_labels(Y_true, Y_pred)
-    f1: Array = 2 * (Y & P).sum(axis) / np.maximum(Y.sum(axis) + P.sum(axis), 1)
+    f1: Values = 2 * (Y & P).sum(axis) / np.maximum(Y.sum(axis) + P.sum(axis), 1)
     return f1
 
 
@@ -348,15 +349,15 @@ def _check_option(what: str, value: str, allowed: tuple[str, ...]) -> None:
         raise ValueError(f"unknown {what} {value!r}; choose one of {list(allowed)}.")
 
 
-def _check_labels(Y_true: MatrixLike, Y_pred: MatrixLike) -> tuple[Array, Array]:
-    """Both as bool arrays of one shape."""
+def _check_labels(Y_true: MatrixLike, Y_pred: MatrixLike) -> tuple[Values, Values]:
+    """Return both as bool arrays of the same shape."""
     Y, P = _as_indicator("Y_true", Y_true), _as_indicator("Y_pred", Y_pred)
     _check_same_shape("Y_pred", Y, P)
     return Y, P
 
 
-def _check_scores(Y_true: MatrixLike, scores: MatrixLike) -> tuple[Array, Array]:
-    """A bool array and a finite float array of one shape."""
+def _check_scores(Y_true: MatrixLike, scores: MatrixLike) -> tuple[Values, Values]:
+    """Return a bool array and a finite float array of the same shape."""
     Y, S = _as_indicator("Y_true", Y_true), _as_matrix("scores", scores)
     _check_same_shape("scores", Y, S)
     if S.dtype.kind not in "biuf":
@@ -368,13 +369,13 @@ def _check_scores(Y_true: MatrixLike, scores: MatrixLike) -> tuple[Array, Array]
     if not np.isfinite(S).all():
         raise ValueError(
             f"scores must be finite, got {np.sum(~np.isfinite(S))} NaN or infinite "
-            "entries; replace them, or see why the classifier made them."
+            "entries; replace them, or check the classifier."
         )
     return Y, S
 
 
-def _as_matrix(name: str, matrix: MatrixLike) -> Array:
-    values: Array = as_numbers(np.asarray(dense(matrix)))
+def _as_matrix(name: str, matrix: MatrixLike) -> Values:
+    values: Values = as_numbers(np.asarray(dense(matrix)))
     if values.ndim != 2:
         raise ValueError(
             f"{name} must be (n_samples, n_labels), got shape {values.shape}; "
@@ -382,13 +383,13 @@ def _as_matrix(name: str, matrix: MatrixLike) -> Array:
         )
     if values.size == 0:
         raise ValueError(
-            f"{name} must hold a sample and a label or more, got shape {values.shape}; "
-            "see why the data are empty."
+            f"{name} must have at least one sample and one label, got shape "
+            f"{values.shape}; check why the data are empty."
         )
     return values
 
 
-def _as_indicator(name: str, matrix: MatrixLike) -> Array:
+def _as_indicator(name: str, matrix: MatrixLike) -> Values:
     values = _as_matrix(name, matrix)
     if values.dtype == object:
         found = list(dict.fromkeys(map(repr, values.flat)))[:4]
@@ -396,7 +397,7 @@ def _as_indicator(name: str, matrix: MatrixLike) -> Array:
             f"{name} must hold only 0 and 1, got {', '.join(found)}; drop rows whose "
             "labels are missing, and encode names with MultiLabelBinarizer."
         )
-    positive: Array = values == 1
+    positive: Values = values == 1
     other = ~(positive | (values == 0))
     if other.any():
         raise ValueError(
@@ -406,7 +407,7 @@ def _as_indicator(name: str, matrix: MatrixLike) -> Array:
     return positive
 
 
-def _check_same_shape(name: str, Y: Array, other: Array) -> None:
+def _check_same_shape(name: str, Y: Values, other: Values) -> None:
     if Y.shape != other.shape:
         raise ValueError(
             f"Y_true has shape {Y.shape} and {name} has shape {other.shape}; "

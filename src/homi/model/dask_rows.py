@@ -121,13 +121,13 @@ class DaskRows:
 
     def _neighbor_product(self, n_neighbors: int, mean: Array, scale: Array) -> Array:
         """``XᵀLX`` with the exact graph of all rows."""
-        from homi.distributed import computed, neighbour_product
+        from homi.distributed import computed, neighbor_product
 
         s = possible_neighbors(*self.shape, n_neighbors)
         if s == 0:
             return np.zeros((self.shape[1],) * 2)
         check = partial(checked_rows, expected=self._expected)
-        product: Array = computed(neighbour_product(self.blocks, s, mean, scale, check))
+        product: Array = computed(neighbor_product(self.blocks, s, mean, scale, check))
         return product
 
     @property

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from homi.graph import Neighbours, nearest, neighbour_laplacian
+from homi.graph import Neighbors, nearest, neighbor_laplacian
 from homi.linalg import Array
-from homi.matrix_free import Basis, Rows, compact_rows, is_wide
 from homi.model.kernel_map import KernelMap
-from homi.moments import Moments, column_units
+from homi.moments import Moments, column_scaling
+from homi.solver import Basis, ScaledRows, compact_rows, is_wide
 
 #: From this many features on, fewer rows than half of them are fitted in the space
 #: they span.
@@ -105,12 +105,12 @@ def linear_features(
 def _compact_features(
     X: Any, Y: Any, standardize: bool, weights: Array | None
 ) -> FeatureSpace:
-    center, scale = column_units(X, weights)
+    center, scale = column_scaling(X, weights)
     mean = center
     if not standardize:
         mean, scale = np.zeros_like(center), np.ones_like(center)
     # Centered to keep digits; rows that are not standardized get their mean back.
-    rows = Rows.of(X, center, scale, center - mean)
+    rows = ScaledRows.of(X, center, scale, center - mean)
     coordinates, basis = compact_rows(rows)
     features = coordinates[:-1] + coordinates[-1]
     moments = Moments.from_rows(features, Y, weights)
@@ -154,11 +154,11 @@ def with_exact_graph(
     X: Any,
     n_neighbors: int,
     *,
-    search: Callable[..., Neighbours] = nearest,
+    search: Callable[..., Neighbors] = nearest,
 ) -> FeatureSpace:
     """Return the same features with the neighbor graph of the rows X."""
     weights, units = space.weights, units_of(space)
-    L = neighbour_laplacian(X, n_neighbors, weights=weights, **units, search=search)
+    L = neighbor_laplacian(X, n_neighbors, weights=weights, **units, search=search)
     moments = space.moments.with_graph(space.features, L, scale=space.scale)
     return replace(space, moments=moments)
 

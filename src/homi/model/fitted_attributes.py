@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from homi.linalg import Array
-from homi.matrix_free import Basis
-from homi.solver import Params
+from homi.solver import Basis, Params
 
 
 def fitted_attributes(

@@ -61,7 +61,7 @@ def folds(space: FeatureSpace, Y: Array, L: Any, seed: int) -> Iterator[Fold]:
     for k, rows in enumerate(parts):
         others = np.sort(np.concatenate(parts[:k] + parts[k + 1 :]))
         rest = reduce(add, moments[:k] + moments[k + 1 :])
-        rest = rest.in_units(space.mean, space.scale)
+        rest = rest.scaled(space.mean, space.scale)
         if L is not None:
             rest = _tied(rest, space, L, others)
         yield Fold(rows, others, rest, space.moments.y_mean - rest.y_mean)

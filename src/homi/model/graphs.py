@@ -13,7 +13,7 @@ from homi.graph import (
     AnchorPlan,
     TiedMoments,
     nearest,
-    neighbour_laplacian,
+    neighbor_laplacian,
     plan_anchors,
     tied_moments,
 )
@@ -112,7 +112,7 @@ def neighbour_graph(space: FeatureSpace, X: Any, n_neighbors: int, seed: int) ->
     """Build the graph of the rows X: approximate where they are too many."""
     exact = choose_graph(X)[0] == "exact"
     search = nearest if exact else ApproximateSearch(seed)
-    L = neighbour_laplacian(X, n_neighbors, **units_of(space), search=search)
+    L = neighbor_laplacian(X, n_neighbors, **units_of(space), search=search)
     moments = space.moments.with_graph(space.features, L, scale=space.scale)
     return Graph(replace(space, moments=moments), L)
 

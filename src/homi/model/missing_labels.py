@@ -11,7 +11,7 @@ from homi.arrays import dense
 from homi.base.targets import Target
 from homi.linalg import Array
 from homi.model.features import FeatureSpace
-from homi.solver.fill import Mask, Rows, fill
+from homi.solver.impute import Mask, RowsWithMoments, impute_labels
 
 
 def fill_missing_labels(
@@ -24,7 +24,7 @@ def fill_missing_labels(
     counts = np.ones(len(Y)) if weights is None else weights
     _check_known_somewhere(known[counts > 0], target.names)
     used = np.flatnonzero(counts)
-    rows = Rows(
+    rows = RowsWithMoments(
         space.features,
         space.mean,
         space.scale,
@@ -33,7 +33,7 @@ def fill_missing_labels(
         counts[used],
         space.n_features,
     )
-    labels, model = fill(rows, Y[used], known[used])
+    labels, model = impute_labels(rows, Y[used], known[used])
     if len(used) == len(Y):
         return labels
     # Rows of weight 0 have taught nothing, but their labels can be filled in.

@@ -13,33 +13,31 @@ from sklearn.utils import check_random_state
 
 from homi import memory
 from homi.arrays import dense
-from homi.graph import neighbour_laplacian
+from homi.graph import neighbor_laplacian
 from homi.graph.approximate import ApproximateSearch
 from homi.linalg import Array
-from homi.matrix_free import (
-    EXACT_LABELS,
-    Given,
-    compacted,
-    cost,
-    label_rank,
-    saves_products,
-    solve_rows,
-)
 from homi.model.features import is_compacted
 from homi.model.graphs import Sums
 from homi.model.kernel_map import KernelMap
 from homi.model.requires import check, unmet
 from homi.model.rows_input import Built, InMemoryRows, RowsInput
-from homi.moments import column_units
+from homi.moments import column_scaling
 from homi.solver import (
+    EXACT_LABELS,
     OnSweep,
     Problem,
+    RowsProblem,
     Solution,
+    compacted,
     correct,
+    label_rank,
     leave_one_out,
+    memory_needs,
     random_params,
+    saves_products,
     solve,
     solve_identity,
+    solve_rows,
 )
 
 #: Up to this many features (and EXACT_LABELS labels) the direct solver is taken.
@@ -180,12 +178,12 @@ class Route:
 
     def _fit_rows(self, rows: InMemoryRows, make_hook: MakeHook) -> Fitted:
         settings = self.settings
-        center, scale = column_units(rows.X)
+        center, scale = column_scaling(rows.X)
         mean = center
         if not settings.standardize:
             mean, scale = np.zeros_like(center), np.ones_like(scale)
         L, recall = self._laplacian(rows.X, mean, scale)
-        given = Given.of(
+        given = RowsProblem.of(
             rows.X,
             rows.target.indicator,
             mean=center,
@@ -214,7 +212,7 @@ class Route:
         if self.graph == "none":
             return None, None
         laplacian = partial(
-            neighbour_laplacian, X, self.settings.n_neighbors, mean=mean, scale=scale
+            neighbor_laplacian, X, self.settings.n_neighbors, mean=mean, scale=scale
         )
         if self.graph == "exact":
             return laplacian(), None
@@ -264,7 +262,7 @@ def _direct(settings: SimpleNamespace, rows: RowsInput, graph: str) -> Route:
     )
     size = 0 if settings.kernel else n + 1 if compact else m
     check_direct(size)
-    least = partial(cost.bytes_least_direct, size)
+    least = partial(memory_needs.bytes_least_direct, size)
     memory.check_labels(least, rows.n_labels, "HOMI")
     return Route(settings, graph, "direct", compact)
 
@@ -272,7 +270,9 @@ def _direct(settings: SimpleNamespace, rows: RowsInput, graph: str) -> Route:
 def _iterative(settings: SimpleNamespace, rows: InMemoryRows, graph: str) -> Route:
     (n, m), stored = rows.shape, rows.n_stored
     memory.check_labels(
-        lambda count: cost.bytes_iterative(n, m, count, stored), rows.n_labels, "HOMI"
+        lambda count: memory_needs.bytes_iterative(n, m, count, stored),
+        rows.n_labels,
+        "HOMI",
     )
     # It takes a sparse graph; where anchors would suit it better, an approximate one.
     graph = "approximate" if graph == "anchors" else graph
@@ -283,7 +283,7 @@ def is_for_direct(n: int, m: int, n_labels: int, nnz: int) -> bool:
     """Return True where m × m and l × l arrays fit, and cost less than the products."""
     if is_compacted(n, m) and saves_products(n, m, nnz):
         return False
-    if n_labels > EXACT_LABELS or cost.bytes_direct(m, n_labels) > DIRECT_BYTES:
+    if n_labels > EXACT_LABELS or memory_needs.bytes_direct(m, n_labels) > DIRECT_BYTES:
         return False
     return m <= FEW_FEATURES or m**3 + n_labels**3 <= PRODUCTS * nnz * n_labels
 

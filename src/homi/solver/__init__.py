@@ -1,38 +1,59 @@
-"""Moments -> (W, z, B, t). Never sees a row."""
+"""Moments or rows -> W, z, B, t."""
 
-from homi.solver.direct import Correction, correct, solve_identity
 from homi.solver.held_out import leave_one_out
+from homi.solver.label_blocks import EXACT_LABELS, LEADING, label_rank
+from homi.solver.label_correction import Correction, correct
 from homi.solver.label_weights import shares
-from homi.solver.nouns import (
+from homi.solver.paths import Path, RowsOnPath, graph_path, ridge_path, weight_path
+from homi.solver.problem import (
     OnSweep,
     Params,
     Problem,
     Solution,
+    objective,
     random_params,
+    total,
     zero_params,
 )
-from homi.solver.objective import objective, total
-from homi.solver.paths import Path, RowsOnPath, graph_path, ridge_path, weight_path
-from homi.solver.solve import solve
-from homi.solver.stepwise import solve_stepwise
+from homi.solver.row_space import (
+    Basis,
+    compact_rows,
+    compacted,
+    is_wide,
+    saves_products,
+)
+from homi.solver.rows_form import RowsProblem
+from homi.solver.scaled_rows import ScaledRows
+from homi.solver.solve import solve, solve_identity, solve_rows, solve_stepwise
 
 __all__ = [
+    "EXACT_LABELS",
+    "LEADING",
+    "Basis",
     "Correction",
     "OnSweep",
     "Params",
     "Path",
     "Problem",
     "RowsOnPath",
+    "RowsProblem",
+    "ScaledRows",
     "Solution",
+    "compact_rows",
+    "compacted",
     "correct",
     "graph_path",
+    "is_wide",
+    "label_rank",
     "leave_one_out",
     "objective",
     "random_params",
     "ridge_path",
+    "saves_products",
     "shares",
     "solve",
     "solve_identity",
+    "solve_rows",
     "solve_stepwise",
     "total",
     "weight_path",

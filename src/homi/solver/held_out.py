@@ -1,23 +1,22 @@
-"""Scores of every row by the model that was learnt without it, in closed form.
+"""Leave-one-out scores in closed form: each row by the model of all other rows.
 
 With B and the graph held, (W, z) is linear in Y. In the eigenbasis of ``BBᵀ`` every
-rotated label is a ridge regression with the penalty ``λI + γθH`` of its own, so that
-leaving a row out changes its score by what its own label had of it.
+rotated label is a ridge regression with its own penalty ``λI + γθH``, and the leverage
+of a row gives the score without it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import scipy.linalg
 
 from homi.arrays import dense
-from homi.linalg import Array
+from homi.linalg import Array, Matrix
 from homi.solver.label_weights import features_of, graph_of, shares
-from homi.solver.nouns import Problem
+from homi.solver.problem import Problem
 
 #: Numbers in a block of rows: 16 MB.
 _BLOCK = 2**21
@@ -25,35 +24,34 @@ _BLOCK = 2**21
 
 def leave_one_out(
     problem: Problem,
-    X: Any,
-    Y: Any,
+    X: Matrix,
+    Y: Matrix,
     B: Array,
     *,
     mean: Array | None = None,
     scale: Array | None = None,
     weights: Array | None = None,
 ) -> Array:
-    """``XW + 1zᵀ``, each row by the (W, z) of all other rows.
+    """Compute ``XW + 1zᵀ``, each row by the (W, z) of all other rows.
 
     Parameters
     ----------
     problem : Problem
         Moments of the rows ``(X - mean) / scale`` and their labels.
     X, Y : array or CSR matrix of n_samples rows
-        The rows that the moments are of, and their labels.
+        Rows from which the moments were computed, and their labels.
     B : ndarray of shape (n_labels, n_labels)
-        Held, as is the graph: rows that are left out keep their place in both. It must
-        be the identity where labels have weights.
+        Label correlations. They are held, as is the graph: both keep the row that is
+        left out. B must be the identity where labels have weights.
     mean, scale : ndarray of shape (n_features,), or None
-        Units of the moments; None for rows as they are.
+        Scaling of the moments; None for unscaled rows.
     weights : ndarray of shape (n_samples,), or None
-        Those of the moments. A row is left out with all its weight.
+        Sample weights of the moments. A row is left out with all its weight.
 
     Returns
     -------
     scores : ndarray of shape (n_samples, n_labels)
-        NaN nowhere: a row that alone decides its score (leverage 1) keeps the score
-        of the mean label.
+        Finite everywhere: a row of leverage 1 gets the mean of the labels.
     """
     if problem.label_weight is not None:
         return _of_weighted_labels(problem, X, Y, mean, scale, weights)
@@ -76,21 +74,21 @@ def leave_one_out(
 
 def _of_weighted_labels(
     problem: Problem,
-    X: Any,
-    Y: Any,
+    X: Matrix,
+    Y: Matrix,
     mean: Array | None,
     scale: Array | None,
     weights: Array | None,
 ) -> Array:
-    """The same for B = I, each label with the penalty that its weight leaves."""
+    """Leave-one-out scores for B = I, with the penalty relative to label weights."""
     assert problem.label_weight is not None
     features = features_of(problem)
     mu, V = features.pencil(features.ridge + graph_of(problem))
     D = shares(mu, problem.label_weight)
     coefficients = D * (V.T @ features.products)
-    centred = Problem(replace(problem.moments, n=1.0), lam=0.0)
+    centered = Problem(replace(problem.moments, n=1.0), lam=0.0)
     scores = np.empty((X.shape[0], problem.n_labels))
-    for rows, P in projected(centred, X, V[:-1], mean, scale):
+    for rows, P in projected(centered, X, V[:-1], mean, scale):
         P += V[-1]
         leverage = (P * P) @ D
         if weights is not None:
@@ -102,17 +100,17 @@ def _of_weighted_labels(
 
 
 def projected(
-    problem: Problem, X: Any, V: Array, mean: Array | None, scale: Array | None
+    problem: Problem, X: Matrix, V: Array, mean: Array | None, scale: Array | None
 ) -> Iterator[tuple[slice, Array]]:
-    """``(x - a/(n+λ))ᵀV`` of blocks of rows, x in the units of the moments."""
+    """Yield ``(x - a/(n+λ))ᵀV`` of blocks of rows, x scaled as in the moments."""
     moments = problem.moments
-    centre = moments.n * moments.x_mean / (moments.n + problem.bias_lam)
+    center = moments.n * moments.x_mean / (moments.n + problem.bias_lam)
     if scale is not None:
         V = V / scale[:, None]
-        centre = centre * scale
+        center = center * scale
     if mean is not None:
-        centre = centre + mean
-    shift = centre @ V
+        center = center + mean
+    shift = center @ V
     step = max(1, _BLOCK // max(1, V.shape[1]))
     for first in range(0, X.shape[0], step):
         rows = slice(first, first + step)
@@ -120,7 +118,7 @@ def projected(
 
 
 def without_own(fitted: Array, leverage: Array, y: Array, mean: Array) -> Array:
-    """``(f - h y) / (1 - h)``, and the mean where h is 1."""
+    """Return ``(f - h y) / (1 - h)``, and the mean where h is 1."""
     rest = 1.0 - leverage
     alone = rest <= 1e-12
     rest[alone] = 1.0

@@ -1,12 +1,12 @@
-"""The objective with weights of labels, and a descent on it.
+"""The reduced problem with label weights, from moments.
 
     Σ_j ω_j (‖y_j - Xw_j - z_j‖² + β‖y_j - Yb_j - t_j‖²) + γ tr(KᵀLK) + λ(‖W‖²+…)
 
-Only the squared errors are weighted, so that a label of more weight is drawn less by
-the ridge and by the graph. Each bias is carried as one more row of W and of B, for
-features and labels less their means; the ridge of such a row is that of the bias at the
-origin: ``‖w‖² + (z' - x̄ᵀw)²``, or without the second term. One factorisation serves
-all weights, because ``ωG + P`` is diagonal where G + P and P are.
+Only the squared errors are weighted, so that the ridge and the graph shrink a label of
+more weight less. Each intercept is one more row of W and of B, for centered features
+and labels; the ridge of such a row is that of the intercept at the origin:
+``‖w‖² + (z' - x̄ᵀw)²``, or without the second term if it is not penalized. One
+factorization serves all weights, because ``ωG + P`` is diagonal where G + P and P are.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ import numpy as np
 
 from homi import threads
 from homi.linalg import Array, Pencil, factor_pencil, inner
-from homi.solver.nouns import Params, Problem, Solution
-from homi.solver.reduced import Point
+from homi.solver.descend import Point
+from homi.solver.problem import Params, Problem, Solution
 
 
 class Regression(NamedTuple):
-    """Least squares with a bias: Gram matrix, products with the targets, ridge."""
+    """Least squares with an intercept: Gram matrix, products with targets, ridge."""
 
     gram: Array
     products: Array
     ridge: Array
 
     def pencil(self, penalty: Array) -> Pencil:
-        """Coordinates in which gram and penalty are diagonal: 1 - mu, and mu."""
+        """Pencil in which gram and penalty are diagonal: 1 - mu, and mu."""
         return factor_pencil(self.gram + penalty, penalty)
 
     def solve(self, penalty: Array, weights: Array) -> Array:
@@ -39,19 +39,19 @@ class Regression(NamedTuple):
 
 
 def shares(mu: Array, weights: Array) -> Array:
-    """``ω_j / (ω_j (1 - μ_i) + μ_i)``: what the penalty leaves of direction i."""
+    """``ω_j / (ω_j (1 - μ_i) + μ_i)``: factor by which direction i is kept."""
     mu = np.minimum(mu, 1.0)[:, None]
     return weights / (weights * (1.0 - mu) + mu)
 
 
 def features_of(problem: Problem) -> Regression:
-    """Of the labels on the features."""
+    """Regression of the labels on the features."""
     moments = problem.moments
     return _regression(moments.Sxx, moments.Sxy, moments.x_mean, problem)
 
 
 def labels_of(problem: Problem) -> Regression:
-    """Of the labels on each other, times β."""
+    """Regression of the labels on each other, times β."""
     moments = problem.moments
     own = _regression(moments.Syy, moments.Syy, moments.y_mean, problem)
     return own._replace(
@@ -60,7 +60,7 @@ def labels_of(problem: Problem) -> Regression:
 
 
 def graph_of(problem: Problem) -> Array:
-    """γH, and 0 for the bias: the graph does not see it."""
+    """``γH``, and 0 for the intercept: the graph term does not depend on it."""
     m = problem.n_features
     padded = np.zeros((m + 1, m + 1))
     if problem.H is not None:
@@ -69,7 +69,7 @@ def graph_of(problem: Problem) -> Array:
 
 
 def solve_weighted_identity(problem: Problem, weights: Array) -> Solution:
-    """B = I and t = 0: ``(ω_j X̃ᵀX̃ + λR + γH) w_j = ω_j X̃ᵀy_j``."""
+    """Hold B = I and t = 0: ``(ω_j X̃ᵀX̃ + λR + γH) w_j = ω_j X̃ᵀy_j``."""
     size = problem.n_features
     with threads.for_product(size, size, size):
         features, graph = features_of(problem), graph_of(problem)
@@ -106,10 +106,10 @@ def _terms(
     return loss, inner(U, regression.ridge @ U)
 
 
-class WeightedProblem:
-    """The objective as a function of (W, z) alone, in coordinates of their block.
+class WeightedMomentsForm:
+    """Objective as a function of (W, z) alone, in the coordinates of their block.
 
-    The same doors as :class:`homi.solver.reduced.ReducedProblem`: with U = Vω,
+    A :class:`~homi.solver.descend.ReducedProblem`. With U = Vω,
     ``VᵀX̃ᵀX̃V = I - D``, ``VᵀλRV = D`` and ``VᵀγHV = diag(μ)``, half of the gradient is
     ``ωΩ + Dω(I - Ω) - VᵀX̃ᵀYΩ + diag(μ) ω BBᵀ`` with Ω = diag(ω_j).
     """
@@ -123,22 +123,22 @@ class WeightedProblem:
         self._mu, self._V = pencil.mu[:, None], pencil.V
         self._D = self._V.T @ self._features.ridge @ self._V
         self._R = (self._V.T @ self._features.products) * weights
-        # What the labels' regression is to give back: each label by itself.
+        # Targets of the labels' regression: each label itself.
         self._own = np.vstack([np.eye(problem.n_labels), problem.moments.y_mean])
 
     def start(self, B: Array) -> Array:
-        """Ridge regression, which is the exact (W, z) step for B = 0, whatever B is."""
+        """Return ridge regression: the exact (W, z) step for B = 0. B has no effect."""
         U = self._features.solve(self._features.ridge, self._weights)
-        # VᵀAV = I, so that VᵀA undoes V.
+        # VᵀAV = I, so that VᵀA inverts V.
         return self._V.T @ (self._features.gram + self._features.ridge) @ U
 
     def evaluate(self, omega: Array) -> Point:
-        """The objective at ω with (B, t) solved for, and half its gradient."""
+        """Return the objective at ω with (B, t) eliminated, and half its gradient."""
         N = np.sqrt(self._mu) * omega
         v = self._label_step(N)
         B = v[:-1]
-        push = (N @ B) @ B.T
-        graph = inner(N, push)
+        graph_gradient = (N @ B) @ B.T
+        graph = inner(N, graph_gradient)
         gap = self._own - v
         errors = np.einsum("ij,ij->j", gap, self._labels.gram @ gap)
         labels = float(self._weights @ np.maximum(errors, 0.0))
@@ -148,26 +148,26 @@ class WeightedProblem:
         )
         gradient = omega * self._weights
         gradient += (self._D @ omega) * (1.0 - self._weights) - self._R
-        gradient += np.sqrt(self._mu) * push
+        gradient += np.sqrt(self._mu) * graph_gradient
         terms = {"features": loss + penalty, "labels": labels, "graph": graph}
         return Point(
             omega, sum(terms.values()), gradient, np.einsum("ij,ij->i", B, B), terms
         )
 
     def _label_step(self, N: Array) -> Array:
-        """B over t + ȳᵀB: the exact minimiser of the labels' and the graph's terms."""
+        """B over t + ȳᵀB: the exact minimizer of the labels' and the graph's terms."""
         penalty = self._labels.ridge.copy()
         penalty[:-1, :-1] += N.T @ N
         return self._labels.solve(penalty, self._weights)
 
     def precondition(self, point: Point, gradient: Array) -> Array:
-        """A gradient over the diagonal of the (W, z) block's Hessian."""
+        """Divide by the diagonal of the (W, z) block's Hessian."""
         d = np.diag(self._D)[:, None]
         own = self._weights * (1.0 - d) + d
         return gradient / (own + self._mu * point.row_squares)
 
     def params(self, point: Point) -> Params:
-        """W, z, B and t at a point."""
+        """Return W, z, B and t at a point."""
         U = self._V @ point.omega
         v = self._label_step(np.sqrt(self._mu) * point.omega)
         moments = self._problem.moments

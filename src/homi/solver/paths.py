@@ -1,27 +1,29 @@
-"""Many ridge regressions with free biases from one factorisation."""
+"""Regularization paths: many ridge regressions from one factorization.
+
+The intercepts are not penalized.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from homi.linalg import Array, factor_pencil, positive_eigenpairs
+from homi.linalg import Array, Matrix, factor_pencil, positive_eigenpairs
 from homi.moments import Moments
 from homi.solver.held_out import projected, without_own
 from homi.solver.label_weights import shares
-from homi.solver.nouns import Problem
+from homi.solver.problem import Problem
 
 
 @dataclass(frozen=True)
 class Path:
     """Coordinates in which the Gram matrix of every candidate is diagonal.
 
-    It is ``values + λ`` without a graph, ``1 + γ values`` with one and λ held, and
-    ``1 - values + values / ω`` for a label's weight ω with both held.
+    The diagonal is ``values + λ`` without a graph, ``1 + γ values`` with one and λ
+    held, and ``1 - values + values / ω`` for a label's weight ω with both held.
     """
 
     values: Array
@@ -34,14 +36,14 @@ class Path:
         return self.V.T @ self.moments.Sxy
 
     def weights(self, inverse: Array) -> Array:
-        """W in the units of the moments; ``inverse`` of the diagonal, or a label's."""
+        """Return W for the ``inverse`` of the diagonal, one for all labels or each."""
         return self.V @ (_by_label(inverse) * self.C)
 
     def of(
-        self, X: Any, mean: Array | None = None, scale: Array | None = None
+        self, X: Matrix, mean: Array | None = None, scale: Array | None = None
     ) -> RowsOnPath:
-        """The rows that the moments are of, in these coordinates."""
-        # With free biases the penalty of z has no part in it: rows less their mean.
+        """Return the rows of the moments in these coordinates."""
+        # Without a penalty on z the rows are centered.
         free = Problem(self.moments, penalize_bias=False)
         P = np.empty((X.shape[0], self.V.shape[1]))
         for rows, block in projected(free, X, self.V, mean, scale):
@@ -51,22 +53,22 @@ class Path:
 
 @dataclass(frozen=True)
 class RowsOnPath:
-    """Rows less their mean in coordinates of a path, and their products with Y."""
+    """Centered rows in the coordinates of a path, and their products with Y."""
 
     P: Array
     C: Array
     y_mean: Array
 
     def held_out(self, Y: Array, inverse: Array) -> Array:
-        """Scores, each row by the model of all others; ``inverse`` of the diagonal."""
+        """Return leave-one-out scores for the ``inverse`` of the diagonal."""
         fitted = self.P @ (inverse[:, None] * self.C) + self.y_mean
         leverage = np.einsum("ij,ij,j->i", self.P, self.P, inverse) + 1.0 / len(Y)
         return without_own(fitted, leverage[:, None], Y, self.y_mean)
 
     def weighted(self, Y: Array, values: Array, label_weight: Array) -> Array:
-        """The same on a path of weights with these ``values``, each label by its own.
+        """Return leave-one-out scores on a weight path, each label with its weight.
 
-        Labels of the same weight go together.
+        Labels of equal weight are computed together.
         """
         scores = np.empty(Y.shape)
         for weight in np.unique(label_weight):
@@ -77,17 +79,18 @@ class RowsOnPath:
         return scores
 
     def own_weights(self, Y: Array, values: Array, weights: Iterable[float]) -> Array:
-        """The weight of each label that suits it best: 1, or one of ``weights``.
+        """Choose the weight of each label: 1, or one of ``weights``.
 
-        By squared errors of rows held out, on a path of weights with these ``values``.
+        The smallest squared leave-one-out error decides, on a weight path with these
+        ``values``.
         """
-        least = _squared_errors(self.held_out(Y, np.ones_like(values)), Y)
+        smallest = _squared_errors(self.held_out(Y, np.ones_like(values)), Y)
         chosen = np.ones(Y.shape[1])
         for weight in weights:
             tried = self.held_out(Y, shares(values, np.array([weight]))[:, 0])
             errors = _squared_errors(tried, Y)
-            better = errors < least
-            chosen[better], least[better] = weight, errors[better]
+            better = errors < smallest
+            chosen[better], smallest[better] = weight, errors[better]
         return chosen
 
 
@@ -102,18 +105,18 @@ def _squared_errors(scores: Array, Y: Array) -> Array:
 
 
 def ridge_path(moments: Moments) -> Path:
-    """Every λ without a graph, from one eigenvalue problem."""
+    """Path of all λ without a graph, from one eigenvalue problem."""
     return Path(*positive_eigenpairs(moments.Sxx), moments)
 
 
 def graph_path(moments: Moments, lam: float) -> Path:
-    """Every γ with the graph of the moments, for one λ."""
+    """Path of all γ with the graph of the moments, for one λ."""
     gram = moments.Sxx + lam * np.eye(len(moments.x_mean))
     return Path(*factor_pencil(gram, moments.H), moments)
 
 
 def weight_path(moments: Moments, lam: float, gamma: float) -> Path:
-    """Every weight of a label's errors, for one λ and γ."""
+    """Path of all label weights, for one λ and γ."""
     penalty = lam * np.eye(len(moments.x_mean))
     if gamma > 0 and moments.H is not None:
         penalty += gamma * moments.H

@@ -1,12 +1,27 @@
-"""One door to the solver: which sweep, accelerated or plain, on how many threads."""
+"""Entry points of the solver: moments or rows in, W, z, B and t out."""
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+
+import numpy as np
+
 from homi import threads
-from homi.solver.accelerate import accelerate as accelerate_joint
-from homi.solver.alternate import alternate
-from homi.solver.nouns import OnSweep, Params, Problem, Solution, zero_params
-from homi.solver.updates import SWEEPS
+from homi.linalg import Array
+from homi.solver.descend import descend
+from homi.solver.label_blocks import LabelGram, label_block
+from homi.solver.label_weights import WeightedMomentsForm, solve_weighted_identity
+from homi.solver.moments_form import MomentsForm
+from homi.solver.problem import (
+    OnSweep,
+    Params,
+    Problem,
+    Solution,
+    objective,
+    zero_params,
+)
+from homi.solver.rows_form import RowsForm, RowsProblem
+from homi.solver.sweeps import SWEEPS, Update, alternate, update_Bt, update_Wz
 
 
 def solve(
@@ -19,25 +34,34 @@ def solve(
     tol: float = 1e-6,
     on_sweep: OnSweep | None = None,
 ) -> Solution:
-    """Minimise the objective of ``problem``.
+    """Minimize the objective of ``problem``, from moments.
 
-    ``sweep`` is ``"joint"`` (two blocks, accelerated unless told otherwise) or
-    ``"paper"`` (the four blocks of the paper, always plain). The start is zeros
-    unless given; W is the first block solved for, so its start has no effect. Weights
-    of labels need the accelerated joint sweep.
+    Parameters
+    ----------
+    problem : Problem
+        Moments and hyper-parameters. Label weights need the accelerated joint sweep.
+    sweep : {"joint", "paper"}
+        Two blocks, or the four blocks of the paper, which are never accelerated.
+    accelerate : bool
+        Whether joint sweeps are steps of L-BFGS.
+    start : Params or None
+        None for zeros. W is the first block updated, so its start has no effect.
+    max_iter : int
+        Most sweeps.
+    tol : float
+        The solver stops after a sweep that gains at most this share of the objective.
+    on_sweep : callable or None
+        Called after each sweep; see :data:`~homi.solver.problem.OnSweep`.
     """
-    if problem.label_weight is not None and not (sweep == "joint" and accelerate):
+    start = zero_params(problem) if start is None else start
+    if sweep == "joint" and accelerate:
+        return _accelerated(problem, start.B, max_iter, tol, on_sweep)
+    if problem.label_weight is not None:
         raise ValueError(
             "label_weight needs the accelerated sweep: without equal weights the "
             'blocks of the plain sweeps have no closed form; take sweep="joint".'
         )
-    start = zero_params(problem) if start is None else start
-    if sweep == "joint" and accelerate:
-        return accelerate_joint(
-            problem, start, max_iter=max_iter, tol=tol, on_sweep=on_sweep
-        )
-    size = max(problem.n_features, problem.n_labels)
-    with threads.for_product(size, size, size):
+    with _threads(problem):
         return alternate(
             problem,
             start,
@@ -46,3 +70,59 @@ def solve(
             tol=tol,
             on_sweep=on_sweep,
         )
+
+
+def _accelerated(
+    problem: Problem, B: Array, max_iter: int, tol: float, on_sweep: OnSweep | None
+) -> Solution:
+    m, q = problem.n_features, problem.n_labels
+    with _threads(problem):
+        form = _moments_form(problem)
+        omega = form.start(B)
+    with threads.for_product(m, q, min(m, q)):
+        return descend(form, omega, max_iter=max_iter, tol=tol, on_sweep=on_sweep)
+
+
+def _moments_form(problem: Problem) -> MomentsForm | WeightedMomentsForm:
+    if problem.label_weight is None:
+        return MomentsForm(problem)
+    return WeightedMomentsForm(problem, problem.label_weight)
+
+
+def _threads(problem: Problem) -> AbstractContextManager[object]:
+    size = max(problem.n_features, problem.n_labels)
+    return threads.for_product(size, size, size)
+
+
+def solve_rows(
+    given: RowsProblem, *, max_iter: int, tol: float, on_sweep: OnSweep | None = None
+) -> Solution:
+    """Minimize the same objective from zeros, by products with rows only."""
+    gram = LabelGram(given.Y, given.y_mean, given.beta, given.lam)
+    form = RowsForm(given, label_block(gram, given.beta, given.lam))
+    return descend(form, form.start(), max_iter=max_iter, tol=tol, on_sweep=on_sweep)
+
+
+def solve_identity(problem: Problem) -> Solution:
+    """Hold B = I and t = 0: one ridge regression with the graph for each label."""
+    if problem.label_weight is not None:
+        return solve_weighted_identity(problem, problem.label_weight)
+    identity = zero_params(problem)._replace(B=np.eye(problem.n_labels))
+    return _updated(problem, identity, update_Wz)
+
+
+def solve_stepwise(problem: Problem) -> Solution:
+    """Fit (B, t) to the labels alone, then (W, z) with them held: no joint learning.
+
+    The graph term is zero while W is zero, so the first step is the plain regression
+    of the labels on each other. Both steps have a closed form.
+    """
+    return _updated(problem, zero_params(problem), update_Bt, update_Wz)
+
+
+def _updated(problem: Problem, params: Params, *updates: Update) -> Solution:
+    """Apply each update once."""
+    with _threads(problem):
+        for update in updates:
+            params = update(problem, params)
+        return Solution(params, [objective(problem, params)], converged=True)

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from homi.arrays import Matrix
 from homi.atomic_write import whole_file
 from homi.graph import AnchorPlan, TiedMoments
 from homi.graph.anchors import Ties
 from homi.graph.reservoir import Reservoir
 from homi.moments import Moments
 from homi.streams.fingerprint import Fingerprint, Stamp
+from homi.typing import Matrix
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -58,7 +58,7 @@ def save(path: Path, state: State, settings: Settings) -> None:
     """Write a checkpoint; a kill leaves the old file or the new one."""
     arrays = _arrays(state)
     arrays["fingerprint"] = np.array(json.dumps({"format": _FORMAT, **settings}))
-    with whole_file(path) as unfinished, open(unfinished, "xb") as file:
+    with whole_file(path) as unfinished, open(unfinished, "wb") as file:
         np.savez(file, allow_pickle=False, **arrays)
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from homi.arrays import Matrix, MatrixLike
+from homi.typing import Matrix, MatrixLike
 
 _PARTS = ("data", "indices", "indptr")
 
@@ -37,11 +37,11 @@ class Fingerprint(NamedTuple):
         return None
 
 
-def fingerprint_batch(X: MatrixLike, y: MatrixLike = None) -> Fingerprint:
+def fingerprint_batch(X: MatrixLike, y: MatrixLike | None = None) -> Fingerprint:
     """Return the fingerprint of a batch, before any input check."""
-    X = _values(X)
-    rows = X.shape[0] if X.ndim else 0
-    return Fingerprint(rows, digest(X), "" if y is None else digest(y))
+    values = _values(X)
+    rows = values.shape[0] if values.ndim else 0
+    return Fingerprint(rows, digest(values), "" if y is None else digest(y))
 
 
 def digest(*parts: MatrixLike) -> str:

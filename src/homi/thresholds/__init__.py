@@ -1,4 +1,4 @@
-"""Thresholds and probabilities of any multi-label classifier, by held-out scores."""
+"""Tune thresholds and calibrate probabilities of any multi-label classifier."""
 
 from homi.thresholds.calibrate import CalibrationMaps, fit_maps
 from homi.thresholds.reliability import (

@@ -1,4 +1,4 @@
-"""From scores to probabilities: a map for each label, drawn to one for them all."""
+"""Map scores to probabilities: one map per label, shrunk toward a pooled one."""
 
 from __future__ import annotations
 
@@ -11,26 +11,27 @@ from sklearn.model_selection import KFold
 
 from homi.base.classifier import strictly_inside
 from homi.linear import fit_sigmoids
-from homi.thresholds.objectives import Array, Labels
+from homi.typing import Array, Mask
 
 Method: TypeAlias = Literal["sigmoid", "isotonic"]
 
 
 class Map(Protocol):
-    """From scores to probabilities."""
+    """A function from scores to probabilities."""
 
-    def __call__(self, scores: Array, /) -> Array: ...
+    def __call__(self, scores: Array, /) -> Array:
+        """Return the probabilities of scores."""
 
 
 class CalibrationMaps(NamedTuple):
-    """Probabilities of scores, of each label's own map and of the pooled one.
+    """Weighted mean of each label's own map and the pooled map.
 
     Attributes
     ----------
     weight : ndarray of shape (n_labels,)
-        What a label's own map counts; the pooled one counts the rest.
+        Weight of each label's own map; the pooled map has the rest.
     own, pooled : callable
-        From scores of shape (n_samples, n_labels) to probabilities.
+        Map scores of shape (n_samples, n_labels) to probabilities.
     """
 
     weight: Array
@@ -38,31 +39,31 @@ class CalibrationMaps(NamedTuple):
     pooled: Map
 
     def __call__(self, S: Array) -> Array:
-        """Probabilities, strictly between 0 and 1, that never fall as scores grow."""
+        """Return probabilities, strictly between 0 and 1 and monotone in the scores."""
         own, pooled = self.own(S), self.pooled(S)
         return strictly_inside(self.weight * own + (1.0 - self.weight) * pooled)
 
 
-def fit_maps(S: Array, Y: Labels, method: Method, shrinkage: float) -> CalibrationMaps:
+def fit_maps(S: Array, Y: Mask, method: Method, shrinkage: float) -> CalibrationMaps:
     r"""Fit a map from scores to probabilities for each label.
 
     .. math:: p_j(s) = w_j\, f_j(s) + (1 - w_j)\, f(s),
               \qquad w_j = \frac{n_j}{n_j + \kappa}
 
-    with f_j fitted to the scores of label j, f to those of all labels, n_j how many
-    rows have label j and κ the shrinkage.
+    with f_j fitted to the scores of label j, f to those of all labels, n_j the number
+    of rows with label j and κ the shrinkage.
 
     Parameters
     ----------
     S : ndarray of shape (n_samples, n_labels)
-        Scores of rows that the classifier has not seen.
+        Held-out scores: of rows that the classifier was not fitted to.
     Y : ndarray of bool of shape (n_samples, n_labels)
         Their labels.
     method : {"sigmoid", "isotonic"}
-        Platt's sigmoids, or steps that grow, joined by straight lines. The ends of
-        these are kept as far from 0 and 1 as Platt's targets are.
+        Platt's sigmoids, or isotonic regressions, clipped as far from 0 and 1 as
+        Platt's targets are.
     shrinkage : float in [0, inf]
-        κ. With 0 each label has its own map alone, with infinity all have the pooled.
+        κ. With 0 each label uses only its own map, with infinity only the pooled one.
 
     Returns
     -------
@@ -77,9 +78,9 @@ def fit_maps(S: Array, Y: Labels, method: Method, shrinkage: float) -> Calibrati
 
 
 def held_out_maps(
-    S: Array, Y: Labels, method: Method, shrinkage: float, folds: KFold
+    S: Array, Y: Mask, method: Method, shrinkage: float, folds: KFold
 ) -> Array:
-    """Probabilities of each row by maps that were fitted to the other rows."""
+    """Return cross-validated probabilities: each fold by maps fitted to the others."""
     P = np.empty_like(S)
     for rest, rows in folds.split(S):
         P[rows] = fit_maps(S[rest], Y[rest], method, shrinkage)(S[rows])
@@ -87,12 +88,13 @@ def held_out_maps(
 
 
 class Isotonics(NamedTuple):
-    """Monotone functions; a single one serves every column."""
+    """Isotonic regressions, one per column, or a single one for all columns."""
 
     functions: list[IsotonicRegression]
     margin: float
 
     def __call__(self, S: Array) -> Array:
+        """Return probabilities of scores."""
         if len(self.functions) == 1:
             P = self.functions[0].predict(S.ravel()).reshape(S.shape)
         else:
@@ -101,7 +103,7 @@ class Isotonics(NamedTuple):
         return np.clip(P, self.margin, 1.0 - self.margin)
 
 
-def _fit_isotonic(S: Array, Y: Labels) -> Isotonics:
+def _fit_isotonic(S: Array, Y: Mask) -> Isotonics:
     functions = [
         IsotonicRegression(out_of_bounds="clip").fit(s, y.astype(float))
         for s, y in zip(S.T, Y.T, strict=True)
@@ -109,7 +111,7 @@ def _fit_isotonic(S: Array, Y: Labels) -> Isotonics:
     return Isotonics(functions, 1.0 / (len(S) + 2.0))
 
 
-FITS: dict[str, Callable[[Array, Labels], Map]] = {
+FITS: dict[str, Callable[[Array, Mask], Map]] = {
     "sigmoid": fit_sigmoids,
     "isotonic": _fit_isotonic,
 }

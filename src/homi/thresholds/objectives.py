@@ -1,8 +1,8 @@
-"""What thresholds are chosen for: values of lines of the label matrix.
+"""Objectives that thresholds maximize, as means over lines of the label matrix.
 
-A line is a row, a column or the whole of the matrix. The value of a line that has p
-positives, k predicted labels and h hits among these is a function of the three, and
-an objective is the mean of its lines' values.
+A line is a row, a column or the whole matrix. The value of a line with p positives, k
+predicted labels and h hits is a function of the three. An objective is the mean value
+of its lines.
 """
 
 from __future__ import annotations
@@ -14,43 +14,43 @@ import numpy as np
 from numpy.typing import NDArray
 
 from homi.metrics import METRICS, Metric
+from homi.typing import Array
 
-Array = NDArray[np.float64]
-Labels = NDArray[np.bool_]
-Counts = NDArray[np.intp]
 Lines = Literal["rows", "columns", "whole"]
+#: A number or an array of counts, broadcast against the others.
+Count = Any
 
 
 class Objective(NamedTuple):
-    """Lines, the value of each, and the metric that it amounts to."""
+    """The kind of line, the value of a line, and the metric that results."""
 
     lines: Lines
-    value: Callable[[Any, Any, Any], Array]
+    value: Callable[[Count, Count, Count], Array]
     metric: Metric
 
     def arranged(self, matrix: NDArray[Any]) -> NDArray[Any]:
-        """The matrix with one row for each line."""
+        """Return the matrix with one row per line."""
         if self.lines == "whole":
             return matrix.reshape(1, -1)
         return matrix.T if self.lines == "columns" else matrix
 
 
-def _right(h: Any, k: Any, p: Any) -> Array:
-    """Predicted labels that are right, less those that are wrong.
+def _right(h: Count, k: Count, p: Count) -> Array:
+    """``2h - k``: right predictions minus wrong ones.
 
-    Among cuts of one line, this and the Hamming loss differ by constants.
+    Within one line, this and the negative Hamming loss are equal up to constants.
     """
     return 2.0 * h - k
 
 
-def _f1(h: Any, k: Any, p: Any) -> Array:
-    """2h / (p + k), and 0 where nothing is true or predicted."""
+def _f1(h: Count, k: Count, p: Count) -> Array:
+    """``2h / (p + k)``, and 0 where nothing is true or predicted."""
     f1: Array = 2.0 * h / np.maximum(p + k, 1)
     return f1
 
 
-def _exact(h: Any, k: Any, p: Any) -> Array:
-    """1 if the predicted labels are the true ones, else 0."""
+def _exact(h: Count, k: Count, p: Count) -> Array:
+    """``[h = k = p]``: 1 if the predicted labels are the true ones, else 0."""
     return ((h == k) & (h == p)).astype(np.float64)
 
 

@@ -1,40 +1,39 @@
-"""How far probabilities are from frequencies."""
+"""Compare probabilities with frequencies: reliability curve, calibration error."""
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from homi.arrays import dense
+from homi.typing import Array, Indices, MatrixLike
 
-Array = NDArray[np.float64]
 Binning: TypeAlias = Literal["uniform", "quantile"]
 
 
 class Reliability(NamedTuple):
-    """What is in each bin of probabilities; empty bins are left out.
+    """Contents of each bin of probabilities; empty bins are left out.
 
     Attributes
     ----------
     probability : ndarray of shape (n_bins,)
         Mean probability.
     frequency : ndarray of shape (n_bins,)
-        Fraction of positives: equal to it if the probabilities are calibrated.
+        Fraction of positives; equal to ``probability`` if that is calibrated.
     size : ndarray of shape (n_bins,)
         Number of entries.
     """
 
     probability: Array
     frequency: Array
-    size: NDArray[np.intp]
+    size: Indices
 
 
 def reliability_curve(
-    Y: Any, P: Any, n_bins: int = 15, strategy: Binning = "uniform"
+    Y: MatrixLike, P: MatrixLike, n_bins: int = 15, strategy: Binning = "uniform"
 ) -> Reliability:
-    """Probabilities against frequencies, all labels of all rows together.
+    """Compute frequencies against probabilities, over all labels of all rows.
 
     Parameters
     ----------
@@ -45,8 +44,8 @@ def reliability_curve(
     n_bins : int, default=15
         Number of bins.
     strategy : {"uniform", "quantile"}, default="uniform"
-        Bins of equal width, or such that about equally many probabilities fall in
-        each; equal ones share a bin, so there may be fewer then.
+        Bins of equal width, or of about equal size. Equal probabilities share a
+        bin, so there may be fewer quantile bins than ``n_bins``.
 
     Returns
     -------
@@ -71,9 +70,9 @@ def reliability_curve(
 
 
 def expected_calibration_error(
-    Y: Any, P: Any, n_bins: int = 15, strategy: Binning = "uniform"
+    Y: MatrixLike, P: MatrixLike, n_bins: int = 15, strategy: Binning = "uniform"
 ) -> float:
-    r"""Mean distance of probabilities from frequencies, bin by bin.
+    r"""Compute the mean distance between probability and frequency over bins.
 
     .. math:: \sum_b \frac{n_b}{n} |\bar p_b - \bar y_b|
 
@@ -85,8 +84,8 @@ def expected_calibration_error(
     Returns
     -------
     error : float
-        0 is best. Where an error of 0 is possible, chance gives about
-        :math:`\sqrt{b/n}` for b bins and n entries.
+        0 is best. Calibrated probabilities have an error of about
+        :math:`\sqrt{b/n}` by chance, for b bins and n entries.
 
     References
     ----------
@@ -104,15 +103,15 @@ def expected_calibration_error(
     return float(np.average(gaps, weights=curve.size))
 
 
-def _bins(p: Array, n_bins: int, strategy: Binning) -> NDArray[np.intp]:
-    """Number of the bin of each probability; a bin holds its lower edge."""
+def _bins(p: Array, n_bins: int, strategy: Binning) -> Indices:
+    """Return the bin of each probability; a bin includes its lower edge."""
     if strategy == "uniform":
         return np.minimum((p * n_bins).astype(np.intp), n_bins - 1)
     inner = np.quantile(p, np.arange(1, n_bins) / n_bins, method="higher")
     return np.searchsorted(np.unique(inner), p, side="right")
 
 
-def _check(Y: Any, P: Any) -> tuple[Array, Array]:
+def _check(Y: MatrixLike, P: MatrixLike) -> tuple[Array, Array]:
     y = np.ravel(np.asarray(dense(Y))).astype(float)
     p = np.ravel(np.asarray(P)).astype(float)
     if np.shape(Y) != np.shape(P) or not p.size:
@@ -128,6 +127,6 @@ def _check(Y: Any, P: Any) -> tuple[Array, Array]:
     if not ((p >= 0) & (p <= 1)).all():
         raise ValueError(
             f"P must hold probabilities, got values from {p.min()} to {p.max()}; "
-            "pass what predict_proba gives."
+            "pass the output of predict_proba."
         )
     return y, p

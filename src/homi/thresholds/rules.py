@@ -1,4 +1,4 @@
-"""Rules that turn the scores of rows into decisions, one for each strategy."""
+"""Rules that turn scores into decisions, one per strategy."""
 
 from __future__ import annotations
 
@@ -7,32 +7,33 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from homi.thresholds.objectives import Array, Labels
 from homi.thresholds.search import best_global, best_k, best_per_label, midpoint
+from homi.typing import Array, Indices, Mask
 
-#: With fewer positives a label keeps the global threshold: held-out ones were scored
-#: by a model that had seen one positive at most.
+#: A label with fewer positives keeps the global threshold: each of its held-out
+#: positives was scored by a model that had seen at most one other.
 RARE = 3
 
 
 class Rule(Protocol):
-    """From scores to decisions, which exceed 0 where a label is predicted."""
+    """A function from scores to decisions, above 0 where a label is predicted."""
 
-    def __call__(self, S: Array) -> Array: ...
+    def __call__(self, S: Array) -> Array:
+        """Return the decisions for scores."""
 
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Scores less the label's threshold."""
+    """Scores minus the threshold of their label."""
 
     values: Array
 
     def __call__(self, S: Array) -> Array:
+        """Return the decisions for scores."""
         finite = np.isfinite(self.values)
         return np.where(
             finite, S - np.where(finite, self.values, 0.0), _always(S, self.values)
@@ -40,9 +41,9 @@ class Thresholds:
 
 
 def _always(S: Array, sign: Array | float) -> Array:
-    """Finite decisions where the threshold is not: they grow with the score."""
+    """Return finite decisions for infinite thresholds, increasing in the score."""
     bounded = np.abs(S) / (1.0 + np.abs(S)) * np.sign(S)
-    # Far out, a bounded score is rounded to ±1.
+    # For large scores, the bounded score is rounded to ±1.
     inside = np.clip(bounded, -1.0 + 1e-9, 1.0 - 1e-9)
     return inside - np.where(np.asarray(sign) > 0, 1.0, -1.0)
 
@@ -54,41 +55,43 @@ class TopLabels:
     k: int
 
     def __call__(self, S: Array) -> Array:
+        """Return the decisions for scores."""
         return cut_rows(S, np.full(len(S), self.k))
 
 
 @dataclass(frozen=True)
 class Cardinality:
-    """As many labels of highest score as a regression on the sorted scores says.
+    """The labels of highest score, as many as a regression predicts.
 
     Attributes
     ----------
     regression : Pipeline
-        From the scores of a row, sorted, to how many labels it has.
+        Predicts the number of labels of a row from its sorted scores.
     threshold : float
-        The k-th label is predicted where the regression exceeds k by more.
+        The k-th label is predicted if the regression exceeds k by more than this.
     """
 
     regression: Pipeline
     threshold: float
 
     def __call__(self, S: Array) -> Array:
+        """Return the decisions for scores."""
         surplus = _surplus(self.regression, S)
         return cut_rows(S, np.sum(surplus > self.threshold, axis=1))
 
 
 def _surplus(regression: Pipeline, S: Array) -> Array:
-    """By how much the regression exceeds 1, 2, …, one column each."""
+    """Return the regression minus 1, 2, …, one column each."""
     expected = regression.predict(np.sort(S, axis=1))
     return expected[:, None] - np.arange(1, S.shape[1] + 1)
 
 
-def cut_rows(S: Array, counts: NDArray[np.intp]) -> Array:
-    """Scores of each row less a number that as many as asked for exceed.
+def cut_rows(S: Array, counts: Indices) -> Array:
+    """Subtract from each row a threshold that the given number of scores exceed.
 
-    It is halfway between the last score that is let pass and the next one, or 1/2
-    beyond the scores if all or none pass. Of tied scores the first columns pass:
-    decisions are then next to 0 on either side.
+    It is halfway between the last score that passes and the next one, or 1/2 beyond
+    the scores if all or none pass. Among tied scores the first columns pass; their
+    decisions are then the smallest numbers on either side of 0.
     """
     order = np.argsort(-S, axis=1, kind="stable")
     ranked = np.take_along_axis(S, order, axis=1)
@@ -115,59 +118,60 @@ class SeenLabels:
     Attributes
     ----------
     rule : Rule
-        For the labels that occur.
+        The rule for the labels that occur.
     seen : ndarray of bool of shape (n_labels,)
-        Which do.
+        Labels that occur.
     """
 
     rule: Rule
-    seen: Labels
+    seen: Mask
 
     def __call__(self, S: Array) -> Array:
+        """Return the decisions for scores."""
         decisions = _always(S, np.inf)
         if self.seen.any():
             decisions[:, self.seen] = self.rule(S[:, self.seen])
         return decisions
 
 
-def fit_rule(S: Array, Y: Labels, objective: str, strategy: str) -> SeenLabels:
-    """The rule of a strategy that is best for the objective on scores and labels."""
+def fit_rule(S: Array, Y: Mask, objective: str, strategy: str) -> SeenLabels:
+    """Fit the rule of a strategy that maximizes the objective on scores and labels."""
     seen = Y.sum(axis=0) > 0
     if not seen.any():
         return SeenLabels(Thresholds(np.empty(0)), seen)
-    # Without a positive and a prediction a label adds the same to any objective.
+    # A label without positives and predictions adds a constant to any objective.
     return SeenLabels(FITS[strategy](S[:, seen], Y[:, seen], objective), seen)
 
 
-def _fit_global(S: Array, Y: Labels, objective: str) -> Thresholds:
+def _fit_global(S: Array, Y: Mask, objective: str) -> Thresholds:
     return Thresholds(np.full(S.shape[1], best_global(S, Y, objective)))
 
 
-def _fit_per_label(S: Array, Y: Labels, objective: str) -> Thresholds:
+def _fit_per_label(S: Array, Y: Mask, objective: str) -> Thresholds:
     return Thresholds(best_per_label(S, Y, objective, Y.sum(axis=0) >= RARE))
 
 
-def _fit_top_k(S: Array, Y: Labels, objective: str) -> TopLabels:
+def _fit_top_k(S: Array, Y: Mask, objective: str) -> TopLabels:
     return TopLabels(best_k(S, Y, objective))
 
 
-def _fit_cardinality(S: Array, Y: Labels, objective: str) -> Cardinality:
-    # Standardised, so that the unit of the scores does not matter.
+def _fit_cardinality(S: Array, Y: Mask, objective: str) -> Cardinality:
+    # Standardized, so that the scale of the scores does not matter.
     regression = make_pipeline(StandardScaler(), Ridge(alpha=1.0))
     regression.fit(np.sort(S, axis=1), Y.sum(axis=1))
-    # How far the regression exceeds a label's rank is a score like any other: the
-    # rounding that suits the objective is found as the best global threshold.
+    # The regression minus a label's rank is a score like any other: the best rounding
+    # for the objective is the best global threshold of these scores.
     order = np.argsort(-S, axis=1, kind="stable")
     surplus = np.empty_like(S)
     np.put_along_axis(surplus, order, _surplus(regression, S), axis=1)
     return Cardinality(regression, best_global(surplus, Y, objective))
 
 
-def _fit_zero(S: Array, Y: Labels, objective: str) -> Thresholds:
+def _fit_zero(S: Array, Y: Mask, objective: str) -> Thresholds:
     return Thresholds(np.zeros(S.shape[1]))
 
 
-FITS: dict[str, Callable[[Array, Labels, str], Rule]] = {
+FITS: dict[str, Callable[[Array, Mask, str], Rule]] = {
     "zero": _fit_zero,
     "global": _fit_global,
     "per_label": _fit_per_label,

@@ -1,8 +1,8 @@
-"""Scores, labels and probabilities of any classifier: one column for each label."""
+"""Scores, predictions and probabilities of any classifier, one column per label."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,40 +11,40 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import Pipeline
 
 from homi.arrays import dense
-from homi.thresholds.objectives import Array, Labels
+from homi.typing import Array, Mask, MatrixLike
 
 
-def fit_labels(estimator: Any, X: Any, Y: Labels) -> Any:
-    """Fit a clone to an indicator matrix; a label alone is given in one dimension.
+def fit_labels(estimator: Any, X: MatrixLike, Y: Mask) -> Any:
+    """Fit a clone to an indicator matrix; a single label is passed as a 1-D y.
 
-    That is how most classifiers take one. If it is constant, they would refuse it,
-    and those of homi would in one dimension: then it stays a column.
+    Most classifiers expect it so. A constant label stays a column, because a 1-D y
+    with one class is an error.
     """
-    return clone(estimator).fit(X, _given(Y))
+    return clone(estimator).fit(X, _as_target(Y))
 
 
-def fit_held_out(estimator: Any, X: Any, Y: Labels) -> tuple[Any, Array]:
-    """A fitted clone, and the scores it gives itself to rows that it held out."""
+def fit_held_out(estimator: Any, X: MatrixLike, Y: Mask) -> tuple[Any, Array]:
+    """Fit a clone, and return it with its own held-out scores."""
     if not hasattr(estimator, "fit_held_out"):
         raise TypeError(
             f"{type(estimator).__name__} has no method fit_held_out, which cv='own' "
-            "needs; pass a number of folds as cv."
+            "requires; pass a number of folds as cv."
         )
     fitted = clone(estimator)
-    scores = fitted.fit_held_out(X, _given(Y))
+    scores = fitted.fit_held_out(X, _as_target(Y))
     return fitted, _checked(scores, Y.shape[1], estimator, "fit_held_out")
 
 
-def _given(Y: Labels) -> NDArray[Any]:
+def _as_target(Y: Mask) -> NDArray[Any]:
     y = Y.astype(int)
     return y.ravel() if y.shape[1] == 1 and np.ptp(y) > 0 else y
 
 
-def label_scores(estimator: Any, X: Any, n_labels: int) -> Array:
-    """Scores that compare labels: of the three methods below, the first there is.
+def label_scores(estimator: Any, X: MatrixLike, n_labels: int) -> Array:
+    """Return scores that can be compared between labels.
 
-    ``ranking_scores``, also of the last step of a pipeline, ``decision_function`` and
-    ``predict_proba``.
+    Use the first method that the classifier has: ``ranking_scores`` (also of the last
+    step of a pipeline), ``decision_function`` or ``predict_proba``.
     """
     last, rows = estimator, X
     if isinstance(estimator, Pipeline) and hasattr(estimator[-1], "ranking_scores"):
@@ -56,13 +56,13 @@ def label_scores(estimator: Any, X: Any, n_labels: int) -> Array:
     if hasattr(estimator, "predict_proba"):
         return label_probabilities(estimator, X, n_labels)
     raise TypeError(
-        f"{type(estimator).__name__} gives no scores: it has none of ranking_scores, "
+        f"{type(estimator).__name__} has no scores: it has none of ranking_scores, "
         "decision_function and predict_proba; wrap a classifier that has one."
     )
 
 
-def label_probabilities(estimator: Any, X: Any, n_labels: int) -> Array:
-    """Probabilities by ``predict_proba``, from an array or a list of one for each."""
+def label_probabilities(estimator: Any, X: MatrixLike, n_labels: int) -> Array:
+    """Return the output of ``predict_proba``, an array or a list, as one array."""
     P = estimator.predict_proba(X)
     classes = getattr(estimator, "classes_", None)
     if isinstance(P, list):
@@ -75,15 +75,15 @@ def label_probabilities(estimator: Any, X: Any, n_labels: int) -> Array:
 
 
 def _positive(P: NDArray[Any], classes: Any) -> NDArray[Any]:
-    """The column of class 1; a label that was constant in training has one only."""
+    """Return the column of class 1; a label constant in training has one column."""
     P = P.reshape(len(P), -1)
     if P.shape[1] == 1 and classes is not None and np.array_equal(classes, [0]):
         return 1.0 - P[:, 0]
     return P[:, -1]
 
 
-def label_predictions(estimator: Any, X: Any, n_labels: int) -> Array:
-    """What the classifier predicts by itself, as 0 and 1."""
+def label_predictions(estimator: Any, X: MatrixLike, n_labels: int) -> Array:
+    """Return the classifier's own predictions as 0 and 1."""
     return _checked(estimator.predict(X), n_labels, estimator, "predict")
 
 
@@ -93,31 +93,32 @@ def _checked(values: Any, n_labels: int, estimator: Any, method: str) -> Array:
     name = type(estimator).__name__
     if found.shape[1] != n_labels:
         raise ValueError(
-            f"{method} of {name} gave shape {given.shape} for {n_labels} labels, "
+            f"{method} of {name} returned shape {given.shape} for {n_labels} labels, "
             f"expected ({len(given)}, {n_labels}); wrap a multi-label classifier."
         )
     if not np.isfinite(found).all():
         raise ValueError(
-            f"{method} of {name} gave {np.sum(~np.isfinite(found))} NaN or infinite "
-            "values, expected finite ones; see why, for instance unscaled features."
+            f"{method} of {name} returned {np.sum(~np.isfinite(found))} NaN or "
+            "infinite values, expected finite ones; check the classifier, for "
+            "instance for unscaled features."
         )
     return found
 
 
-class HeldOut(BaseEstimator):
+class AllResponses(BaseEstimator):  # type: ignore[misc]
     """All responses of a classifier side by side, for ``cross_val_predict``."""
 
-    def __init__(self, estimator, n_labels):
+    def __init__(self, estimator: Any, n_labels: int) -> None:
         self.estimator = estimator
         self.n_labels = n_labels
 
-    def fit(self, X, y):
+    def fit(self, X: MatrixLike, y: Mask) -> Self:
         """Fit a clone."""
         self.estimator_ = fit_labels(self.estimator, X, y)
         return self
 
-    def predict(self, X):
-        """Scores, predictions, and probabilities or NaN, in blocks of columns."""
+    def predict(self, X: MatrixLike) -> Array:
+        """Return scores, predictions, and probabilities or NaN, side by side."""
         scores = label_scores(self.estimator_, X, self.n_labels)
         labels = label_predictions(self.estimator_, X, self.n_labels)
         P = np.full_like(scores, np.nan)
@@ -127,9 +128,9 @@ class HeldOut(BaseEstimator):
 
 
 def held_out_responses(
-    estimator: Any, X: Any, Y: Labels, cv: Any, n_jobs: int | None
-) -> tuple[Array, Labels, Array]:
-    """Scores, predictions and probabilities of each row from a fit to other rows."""
+    estimator: Any, X: MatrixLike, Y: Mask, cv: Any, n_jobs: int | None
+) -> tuple[Array, Mask, Array]:
+    """Return cross-validated scores, predictions and probabilities."""
     q = Y.shape[1]
-    found = cross_val_predict(HeldOut(estimator, q), X, Y, cv=cv, n_jobs=n_jobs)
+    found = cross_val_predict(AllResponses(estimator, q), X, Y, cv=cv, n_jobs=n_jobs)
     return found[:, :q], found[:, q : 2 * q] > 0, found[:, 2 * q :]

@@ -1,11 +1,13 @@
-"""Thresholds and probabilities of any multi-label classifier, by held-out scores."""
+"""Tune thresholds and calibrate probabilities of any multi-label classifier."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ParamSpec, Self, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import MetaEstimatorMixin
 from sklearn.model_selection import KFold
@@ -14,11 +16,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from homi.arrays import canonical, dense
-from homi.base._compat import Interval, StrOptions, fit_context
+from homi.base._compat import Interval, StrOptions
 from homi.base.classifier import MultiLabelClassifier, agreeing, strictly_inside
 from homi.base.targets import check_target
-from homi.thresholds.calibrate import fit_maps, held_out_maps
-from homi.thresholds.objectives import OBJECTIVES, Array, Labels
+from homi.base.validation import checks_parameters
+from homi.thresholds.calibrate import Method, fit_maps, held_out_maps
+from homi.thresholds.objectives import OBJECTIVES
 from homi.thresholds.reliability import expected_calibration_error
 from homi.thresholds.rules import (
     FITS,
@@ -34,11 +37,15 @@ from homi.thresholds.scores import (
     label_probabilities,
     label_scores,
 )
+from homi.typing import Array, Mask, MatrixLike, RandomState
 
-#: What "auto" chooses from; of equally good ones the first.
+P = ParamSpec("P")
+R = TypeVar("R")
+
+#: Strategies that "auto" chooses from; among equally good ones the first.
 AUTO = ("zero", "global", "per_label")
 
-#: κ where none is given.
+#: Default κ.
 SHRINKAGE = {"sigmoid": 3.0, "isotonic": 30.0}
 
 
@@ -48,16 +55,21 @@ def _has_probabilities(self: Any) -> bool:
     return hasattr(getattr(self, "estimator_", self.estimator), "predict_proba")
 
 
-class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):
-    r"""Any multi-label classifier, with thresholds that suit an objective.
+def _available_if_probabilities(method: Callable[P, R]) -> Callable[P, R]:
+    return available_if(_has_probabilities)(method)
 
-    The classifier is fitted to all but one of several folds of the rows and scores the
-    rows left out, in turn. With these held-out scores s the thresholds are chosen,
+
+class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):  # type: ignore[misc]
+    r"""Tune the thresholds of any multi-label classifier for an objective.
+
+    Cross-validation gives held-out scores s: each fold is scored by a classifier that
+    was fitted to the other folds. The thresholds maximize the objective on them,
 
     .. math:: \hat y_{ij} = [s_{ij} > t_j], \qquad
               t = \arg\max_t \; \mathrm{objective}(Y, \hat Y)
 
-    and scores are mapped to probabilities. Then it is fitted to all rows.
+    and a map from scores to probabilities is fitted to them. Then the classifier is
+    fitted to all rows.
 
     Parameters
     ----------
@@ -65,84 +77,85 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):
         Any multi-label classifier or pipeline. Its scores are ``ranking_scores``,
         ``decision_function`` or ``predict_proba``: the first of these that it has.
     objective : str, default="hamming"
-        What to do best: least Hamming loss (``"hamming"``), or the largest
-        ``"micro_f1"``, ``"macro_f1"``, ``"example_f1"`` or ``"subset_accuracy"``.
+        Score to maximize: ``"micro_f1"``, ``"macro_f1"``, ``"example_f1"`` or
+        ``"subset_accuracy"``; ``"hamming"`` minimizes the Hamming loss.
     strategy : str, default="per_label"
         ``"global"``: all labels share a threshold. ``"per_label"``: each label has
-        its own. ``"top_k"``: every row has the k labels of highest score.
-        ``"cardinality"``: a ridge regression on the sorted scores of a row says how
-        many labels it has, and is rounded as suits the objective. ``"auto"``: of a
-        threshold of 0, a global one and one for each label that which does best on
-        rows that it was not chosen by.
+        its own. ``"top_k"``: predict the k labels of highest score in every row.
+        ``"cardinality"``: a ridge regression on the sorted scores of a row predicts
+        its number of labels; the rounding is chosen for the objective. ``"auto"``:
+        choose between threshold 0, one global threshold, and one threshold per label
+        by cross-validation.
     cv : int, splitter, iterable or "own", default=5
-        Folds of the rows: a number of shuffled ones, or what scikit-learn takes for
-        ``cv``. Every row must be held out once. ``"own"`` is for classifiers that
-        have such scores themselves, by ``fit_held_out``, as :class:`homi.HOMICV`: then
-        it is fitted once.
+        Number of shuffled folds, or any other ``cv`` of scikit-learn. Every row must
+        be in exactly one test fold. ``"own"`` uses the held-out scores of a classifier
+        that has a method ``fit_held_out``, as :class:`homi.HOMICV`; it is fitted only
+        once.
     calibration : {"sigmoid", "isotonic"} or None, default="sigmoid"
-        How probabilities follow from scores. None leaves those of the classifier.
+        Map from scores to probabilities. None keeps those of the classifier.
     shrinkage : float in [0, inf] or None, default=None
-        κ: a label of p positives has p / (p + κ) parts of its own map to
-        probabilities and the rest of one fitted to all labels. None is 3 for sigmoids
-        and 30 for the more flexible isotonic maps.
+        κ: for a label with p positives, its own map to probabilities has the weight
+        p / (p + κ), and a map fitted to all labels has the rest. None means 3 for
+        sigmoids and 30 for isotonic maps, which are more flexible.
     n_jobs : int or None, default=None
-        Folds fitted at a time; None is one, -1 as many as processors.
+        Number of folds fitted in parallel. None means 1, -1 means all processors.
     random_state : int, RandomState instance or None, default=0
-        Seed of the folds; None for other ones at each fit. The classifier keeps its
-        own.
+        Seed of the folds; None for different folds in each fit. The classifier has
+        its own.
 
     Attributes
     ----------
     estimator_ : classifier
-        Fitted to all rows.
+        The classifier fitted to all rows.
     thresholds_ : ndarray of shape (n_labels,)
         For ``"global"``, ``"per_label"`` and ``"auto"``. A label is predicted where its
-        score exceeds this: with infinity never, with minus infinity always.
+        score exceeds its threshold: never for infinity, always for minus infinity.
     strategy_ : str
         The strategy; with ``"auto"`` the one chosen: "zero", "global" or "per_label".
     top_k_ : int
-        For ``"top_k"``: the number of labels.
+        For ``"top_k"``: the number of predicted labels.
     cardinality_ : Pipeline
         For ``"cardinality"``: the regression on sorted scores.
     held_out_score_ : dict of float
-        The objective on held-out rows; for ``"hamming"`` the loss, where less is
-        better. ``"before"``: predictions of the classifier by itself; ``"after"``:
-        the thresholds, on the scores they were chosen by; ``"unseen"``: thresholds
-        chosen by four fifths of the rows, on the last: what to expect of new rows.
+        The objective on held-out rows; for ``"hamming"`` the loss, where lower is
+        better. ``"before"``: the classifier's own predictions. ``"after"``: the tuned
+        thresholds; optimistic, as they were chosen on these scores. ``"unseen"``:
+        cross-validated over five folds, an estimate for new rows.
     calibration_error_ : dict of float
-        Expected calibration error on held-out rows. ``"before"``: of the classifier's
-        own probabilities, nan if it has none; ``"after"``: of maps that were fitted
-        to four fifths of the rows, on the last.
+        Expected calibration error on held-out rows. ``"before"``: the classifier's
+        own probabilities, nan if it has none. ``"after"``: the fitted maps,
+        cross-validated over five folds.
     classes_ : ndarray
-        Numbers of the labels, or the two classes of a 1-D y.
+        Indices of the labels, or the two classes of a 1-D y.
     label_names_ : ndarray of shape (n_labels,)
         Names of the labels: columns of a data frame, the second class of a 1-D y, or
         y0, y1, …
     n_features_in_ : int
-        Number of features seen in ``fit``, if the classifier tells.
+        Number of features seen in ``fit``, if the classifier has it.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, likewise.
 
     Notes
     -----
-    Thresholds are found by sorting, not on a grid: the best there is for every
+    Thresholds are found by sorting, not on a grid. They are optimal for every
     objective with ``"global"`` and ``"top_k"``, and with ``"per_label"`` for
-    ``"hamming"``, ``"micro_f1"`` and ``"macro_f1"``. For the other two the labels'
-    thresholds are improved in turn, from the global one, until none alone can be. A
-    threshold is halfway between two scores. Of equally good ones the highest is taken.
+    ``"hamming"``, ``"micro_f1"`` and ``"macro_f1"``. For the other two objectives,
+    coordinate ascent over the labels starts from the global threshold and ends in a
+    local optimum. A threshold is halfway between two scores. Among equally good
+    thresholds the highest is taken.
 
-    A label that never occurs in training is never predicted. One with fewer than 3
-    positives keeps the global threshold, as each of its held-out positives was scored
-    by a model that had seen one at most.
+    A label that never occurs in training is never predicted. A label with fewer than 3
+    positives keeps the global threshold, because each of its held-out positives was
+    scored by a model that had seen at most one other.
 
-    Decisions of ``"top_k"`` and ``"cardinality"`` are the scores less a number of each
-    row: halfway between the last label predicted and the next one. Of tied labels
-    the first columns are predicted. ``ranking_scores`` are those of the classifier,
-    so that metrics of rankings stay as they were.
+    Decisions of ``"top_k"`` and ``"cardinality"`` are the scores minus a threshold of
+    each row, halfway between the last predicted label and the next one. Among tied
+    labels the first columns are predicted. ``ranking_scores`` are those of the
+    classifier, so ranking metrics do not change.
 
-    The scores of folds are pooled as if of one classifier, and new rows are scored by
-    one fitted to more rows. With few rows, compare ``"unseen"`` with ``"before"``.
-    A 1-D y of two classes works too; one of more classes is an error.
+    The scores of all folds are pooled, and new rows are scored by a classifier fitted
+    to more rows. With few rows, compare ``"unseen"`` with ``"before"``. A 1-D y of two
+    classes is supported; one of more classes is an error.
 
     References
     ----------
@@ -182,16 +195,16 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):
 
     def __init__(
         self,
-        estimator,
+        estimator: Any,
         *,
-        objective="hamming",
-        strategy="per_label",
-        cv=5,
-        calibration="sigmoid",
-        shrinkage=None,
-        n_jobs=None,
-        random_state=0,
-    ):
+        objective: str = "hamming",
+        strategy: str = "per_label",
+        cv: Any = 5,
+        calibration: Method | None = "sigmoid",
+        shrinkage: float | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = 0,
+    ) -> None:
         self.estimator = estimator
         self.objective = objective
         self.strategy = strategy
@@ -201,17 +214,17 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y):
-        """Choose the thresholds by held-out scores, then fit to all rows.
+    @checks_parameters
+    def fit(self, X: MatrixLike, y: MatrixLike) -> Self:
+        """Tune the thresholds on held-out scores, then fit to all rows.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows, given to the classifier as they are.
+            Training rows, passed to the classifier unchanged.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
-            Labels: 0/1 or boolean, one column each, or 1-D with two classes. The
-            column names of a data frame are kept as ``label_names_``.
+            Labels: 0/1 or boolean with one column per label, or 1-D with two classes.
+            Column names of a data frame become ``label_names_``.
 
         Returns
         -------
@@ -233,7 +246,7 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):
         self._calibrate(S, Y, P, inner)
         return self
 
-    def _check_labels(self, X: Any, y: Any) -> Labels:
+    def _check_labels(self, X: MatrixLike, y: MatrixLike) -> Mask:
         if y is None:
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, but "
@@ -244,8 +257,8 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):
         if kind == "multiclass":
             raise ValueError(
                 "Only binary classification is supported. The type of the target is "
-                f"{kind}: it has {len(target.classes)} classes of which each row has "
-                "one, which needs no thresholds; pass a 0/1 column for each label."
+                f"{kind}: each row has one of {len(target.classes)} classes, which "
+                "needs no thresholds; pass a 0/1 column for each label."
             )
         check_consistent_length(X, target.indicator)
         self.classes_, self.label_names_ = target.classes, target.names
@@ -253,8 +266,8 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):
         Y = target.indicator
         return dense(Y) > 0
 
-    def _tune(self, S: Array, Y: Labels, own: Labels, folds: KFold) -> None:
-        """Choose the rule, and measure it: by its own scores, then fold by fold."""
+    def _tune(self, S: Array, Y: Mask, own: Mask, folds: KFold) -> None:
+        """Fit the rule, and measure it on held-out scores and by cross-validation."""
         metric = OBJECTIVES[self.objective].metric
         auto = self.strategy == "auto"
         unseen = {
@@ -273,7 +286,7 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):
         self._show_rule(Y.shape[1])
 
     def _show_rule(self, n_labels: int) -> None:
-        """The attribute that the strategy promises."""
+        """Set the public attribute of the strategy."""
         rule = self._rule.rule
         if isinstance(rule, Thresholds):
             self.thresholds_ = np.full(n_labels, np.inf)
@@ -283,22 +296,22 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):
         elif isinstance(rule, Cardinality):
             self.cardinality_ = rule.regression
 
-    def _unseen(self, S: Array, Y: Labels, strategy: str, folds: KFold) -> Labels:
-        """Predictions for each fold by a rule that was chosen by the others."""
+    def _unseen(self, S: Array, Y: Mask, strategy: str, folds: KFold) -> Mask:
+        """Return cross-validated predictions, each fold by a rule of the others."""
         found = np.empty_like(Y)
         for rest, rows in folds.split(S):
             rule = fit_rule(S[rest], Y[rest], self.objective, strategy)
             found[rows] = rule(S[rows]) > 0
         return found
 
-    def _calibrate(self, S: Array, Y: Labels, P: Array, folds: KFold) -> None:
-        """Fit the maps to all held-out scores; measure them fold by fold."""
+    def _calibrate(self, S: Array, Y: Mask, P: Array, folds: KFold) -> None:
+        """Fit the maps to all held-out scores, and measure them by cross-validation."""
         known = np.isfinite(P).all()
         before = expected_calibration_error(Y, P) if known else float("nan")
         after = before
         if self.calibration is not None:
-            given = self.shrinkage
-            kappa = SHRINKAGE[self.calibration] if given is None else given
+            kappa = self.shrinkage
+            kappa = SHRINKAGE[self.calibration] if kappa is None else kappa
             options = (self.calibration, kappa)
             self._maps = fit_maps(S, Y, *options)
             unseen = held_out_maps(S, Y, *options, folds)
@@ -307,34 +320,34 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):
 
     @property
     def _is_agreeing(self) -> bool:
-        """Return True where a probability above one half is a predicted label."""
+        """Return True if labels are predicted exactly where p exceeds one half."""
         thresholds = isinstance(self._rule.rule, Thresholds)
         calibrated = self.calibration is not None
         return calibrated and self.objective == "hamming" and thresholds
 
     @property
-    def n_features_in_(self):
-        """Number of features that the fitted classifier saw."""
+    def n_features_in_(self) -> int:
+        """Number of features that the classifier was fitted to."""
         return self.estimator_.n_features_in_
 
     @property
-    def feature_names_in_(self):
-        """Names of the features that the fitted classifier saw."""
+    def feature_names_in_(self) -> NDArray[Any]:
+        """Names of the features that the classifier was fitted to."""
         return self.estimator_.feature_names_in_
 
-    def _raw_scores(self, X: Any) -> Array:
+    def _raw_scores(self, X: MatrixLike) -> Array:
         check_is_fitted(self, "estimator_")
         return label_scores(self.estimator_, _canonical(X), len(self.label_names_))
 
-    def _checked_scores(self, X: Any) -> Array:
+    def _checked_scores(self, X: MatrixLike) -> Array:
         return self._scores(X)
 
-    def _scores(self, X: Any) -> Array:
+    def _scores(self, X: MatrixLike) -> Array:
         raw = self._raw_scores(X)
         return self._rule(raw)
 
-    def ranking_scores(self, X):
-        """Scores of the wrapped classifier, as they are: no threshold changes ranks.
+    def ranking_scores(self, X: MatrixLike) -> Array:
+        """Return the scores of the wrapped classifier; thresholds do not change them.
 
         Parameters
         ----------
@@ -349,15 +362,15 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):
         scores = self._raw_scores(X)
         return scores.ravel() if self._target.kind == "binary" else scores
 
-    @available_if(_has_probabilities)
-    def predict_proba(self, X):
-        """Probability of each label, calibrated on held-out scores.
+    @_available_if_probabilities
+    def predict_proba(self, X: MatrixLike) -> Array:
+        """Return the probability of each label, calibrated on held-out scores.
 
-        Strictly between 0 and 1. For ``objective="hamming"`` and a strategy of
-        thresholds, they are above one half just where the label is predicted: between
-        the threshold and the score of probability one half, they are next to it. Other
-        objectives predict labels of lower probability. With ``calibration=None`` they
-        are those of the wrapped classifier, which must have them then.
+        It is strictly between 0 and 1. For ``objective="hamming"`` with thresholds, it
+        exceeds one half exactly where the label is predicted; a probability on the
+        wrong side of one half is moved next to it. Other objectives may predict
+        labels of lower probability. With ``calibration=None`` the probabilities are
+        those of the wrapped classifier, which must have them.
 
         Parameters
         ----------
@@ -380,7 +393,8 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):
         P = strictly_inside(P)
         return np.hstack([1.0 - P, P]) if self._target.kind == "binary" else P
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
@@ -388,19 +402,19 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):
         return tags
 
 
-def _canonical(X: Any) -> Any:
-    """Return rows that no classifier has to mend in the caller's buffers."""
+def _canonical(X: MatrixLike) -> Any:
+    """Return sparse rows that no classifier needs to repair in the caller's buffers."""
     return canonical(X) if sparse.issparse(X) else X
 
 
 def _folds(cv: Any, n_samples: int, rng: np.random.RandomState) -> Any:
-    """Shuffled folds if a number of them is asked for, never more than rows."""
+    """Return shuffled folds for a number, at most as many as rows; others as is."""
     if not isinstance(cv, Integral):
         return cv
     if n_samples < 2:
         raise ValueError(
-            f"no score can be held out with n_samples = {n_samples}; pass 2 rows or "
-            "more, of which some are scored by a fit to the others."
+            f"cross-validation is not possible with n_samples = {n_samples}; pass at "
+            "least 2 rows."
         )
     seed = rng.randint(np.iinfo(np.int32).max)
     return KFold(min(cv, n_samples), shuffle=True, random_state=seed)

@@ -1,0 +1,147 @@
+"""Chains of classifiers, in which predicted labels are features of later ones."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.multioutput import ClassifierChain as OneChain
+
+from homi.arrays import dense
+from homi.base._compat import Interval, StrOptions
+from homi.base.scaling import Scaler
+from homi.linear import LinearMargins, SideBySide, Sigmoids
+from homi.methods.label_models import LabelModel, fit_linear, fit_wrapped, unscaled
+from homi.typing import Array, Indices, Mask, Matrix
+
+SHARED_CONSTRAINTS = {
+    "estimator": "no_validation",
+    "C": [Interval(Real, 0, None, closed="neither")],
+    "loss": [StrOptions({"squared_hinge", "log"})],
+    "standardize": ["boolean"],
+    "tol": [Interval(Real, 0, None, closed="neither")],
+    "n_jobs": [Integral, None],
+    "random_state": ["random_state"],
+}
+
+#: Largest share of ones for which labels stay sparse beside dense rows: products then
+#: cost at most a fifth of dense ones. With more ones, labels are mostly few and
+#: frequent, and descents with the whole Gram matrix of dense rows are shorter.
+_THIN = 0.05
+
+
+class LinearChain(NamedTuple):
+    """Margins that are linear in the features and in the labels predicted before.
+
+    Attributes
+    ----------
+    order : ndarray of shape (n_labels,)
+        Labels in the order of the chain.
+    linear : LinearMargins
+        Contribution of the features.
+    weights : ndarray of shape (n_labels, n_labels)
+        Entry (i, j) is added to the margin of label j if label i is predicted.
+    sigmoids : Sigmoids
+        Maps margins to probabilities.
+    """
+
+    order: Indices
+    linear: LinearMargins
+    weights: Array
+    sigmoids: Sigmoids
+
+    def walk(self, X: Matrix) -> Array:
+        """Return margins; a label is predicted where its margin exceeds 0."""
+        F = self.linear(X)
+        for label in self.order:
+            F[F[:, label] > 0.0] += self.weights[label]
+        return F
+
+    def margins(self, X: Matrix) -> Array:
+        """Return scores, above 0 where a label is predicted."""
+        return self.walk(X)
+
+    def probabilities(self, X: Matrix) -> Array:
+        """Return probabilities, strictly between 0 and 1."""
+        return self.sigmoids(self.walk(X))
+
+    def unscaled(self, scaler: Scaler) -> LinearChain:
+        """Return the chain for unscaled rows."""
+        return self._replace(linear=unscaled(self.linear, scaler))
+
+
+def fit_chain(
+    X: Matrix,
+    Y: Matrix,
+    order: Indices,
+    *,
+    features: Mask | None = None,
+    related: Mask | None = None,
+    **options: Any,
+) -> LinearChain:
+    """Fit the linear classifiers of a chain.
+
+    They learn from true labels, so the whole chain is one problem, in which weights of
+    later labels are 0.
+
+    Parameters
+    ----------
+    X, Y : array or CSR matrix
+        Rows and labels.
+    order : ndarray of shape (n_labels,)
+        Labels in the order of the chain.
+    features : bool array of shape (n_features, n_labels), or None
+        Features that a label may use; None for all.
+    related : bool array of shape (n_labels, n_labels), or None
+        Earlier labels (rows) that a label (column) may use; None for all.
+    **options
+        ``C``, ``loss``, ``tol``, ``rng``, ``draws`` and ``n_jobs`` of
+        :func:`fit_linear`.
+    """
+    m, q, place = X.shape[1], len(order), np.argsort(order)
+    earlier = place[:, None] < place
+    if related is not None:
+        earlier &= related
+    if features is None:
+        features = np.ones((m, q), dtype=bool)
+    allowed = np.vstack([features, earlier])
+    linear, sigmoids = fit_linear(_beside(X, Y), Y, allowed=allowed, **options)
+    weights = linear.coef[m:].copy()
+    linear = linear._replace(coef=linear.coef[:m].copy())
+    return LinearChain(order, linear, weights, sigmoids)
+
+
+def _beside(X: Matrix, Y: Matrix) -> Matrix:
+    thin = sparse.csr_array(Y)
+    if sparse.issparse(X):
+        return sparse.hstack([X, thin], format="csr")
+    if thin.nnz <= _THIN * math.prod(thin.shape):
+        return SideBySide((X, thin.astype(np.float64)))
+    return np.hstack([X, dense(Y)])
+
+
+def fit_one(
+    X: Matrix,
+    Y: Matrix,
+    order: Indices,
+    estimator: Any,
+    options: dict[str, Any],
+    rng: np.random.RandomState,
+    draws: Indices | None = None,
+) -> LabelModel:
+    """Fit one chain to the rows drawn, possibly repeated; None for all rows."""
+    if estimator is None:
+        return fit_chain(X, Y, order, rng=rng, draws=draws, **options)
+    if draws is not None:
+        X, Y = X[draws], Y[draws]
+    return fit_wrapped(partial(_one_chain, estimator, order), X, Y, rng)
+
+
+def _one_chain(estimator: Any, order: Indices, labels: Indices) -> OneChain:
+    """Return scikit-learn's chain of some labels, renumbered from 0."""
+    some = order[np.isin(order, labels)]
+    return OneChain(estimator, order=np.searchsorted(labels, some))

@@ -1,0 +1,212 @@
+"""Models of all labels that binary relevance and classifier chains fit."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from homi.arrays import dense
+from homi.base.classifier import strictly_inside
+from homi.base.scaling import Scaler
+from homi.linear import (
+    LinearMargins,
+    LossName,
+    Sigmoids,
+    fit_margins,
+    fit_sigmoids,
+    held_out_margins,
+)
+from homi.typing import Array, Indices, Mask, Matrix
+
+#: Returns an unfitted classifier of the given labels, those that vary.
+Make = Callable[[Indices], Any]
+
+#: Inner folds use this many times the tolerance: only two numbers are learned.
+_LOOSE = 10.0
+
+
+class LabelModel(Protocol):
+    """A fitted model of all labels."""
+
+    def margins(self, X: Matrix) -> Array:
+        """Return scores, above 0 where a label is predicted."""
+
+    def probabilities(self, X: Matrix) -> Array:
+        """Return probabilities, strictly between 0 and 1."""
+
+    def unscaled(self, scaler: Scaler) -> LabelModel:
+        """Return the model for unscaled rows, if this one was fitted to scaled rows."""
+
+
+def undo_scaling(model: LabelModel, scaler: Scaler | None) -> LabelModel:
+    """Return the model for unscaled rows."""
+    return model if scaler is None else model.unscaled(scaler)
+
+
+class LinearModel(NamedTuple):
+    """Linear margins with sigmoids that map them to probabilities."""
+
+    linear: LinearMargins
+    sigmoids: Sigmoids
+
+    def margins(self, X: Matrix) -> Array:
+        """Return scores, above 0 where a label is predicted."""
+        return self.linear(X)
+
+    def probabilities(self, X: Matrix) -> Array:
+        """Return probabilities, strictly between 0 and 1."""
+        return self.sigmoids(self.linear(X))
+
+    def unscaled(self, scaler: Scaler) -> LinearModel:
+        """Return the model for unscaled rows."""
+        return self._replace(linear=unscaled(self.linear, scaler))
+
+
+def fit_linear(
+    X: Matrix,
+    Y: Matrix,
+    *,
+    C: float,
+    loss: LossName,
+    tol: float,
+    rng: np.random.RandomState,
+    draws: Indices | None = None,
+    allowed: Mask | None = None,
+    n_jobs: int | None = None,
+) -> LinearModel:
+    """Fit linear classifiers and their sigmoids.
+
+    The log loss has probabilities of its own. For the squared hinge loss, Platt's
+    sigmoids are fitted to margins from three inner folds. ``draws`` are indices of the
+    training rows, possibly repeated; None for each row once.
+    """
+    fit = partial(_fit_draws, X, Y, C=C, loss=loss, allowed=allowed, n_jobs=n_jobs)
+    draws = np.arange(X.shape[0]) if draws is None else draws
+    linear = fit(draws, tol=tol)
+    _warn_of_unfinished(linear)
+    if loss == "log":
+        return LinearModel(linear, _logistic(Y[draws]))
+    loose = partial(fit, tol=_LOOSE * tol)
+    held_out = held_out_margins(X, Y.shape[1], loose, draws=draws, rng=rng)
+    return LinearModel(linear, fit_sigmoids(held_out, Y[draws]))
+
+
+def _fit_draws(X: Matrix, Y: Matrix, draws: Indices, **options: Any) -> LinearMargins:
+    """Fit margins to the rows drawn; a row drawn twice gets the weight 2."""
+    rows, counts = np.unique(draws, return_counts=True)
+    weight = counts.astype(np.float64) if counts.max() > 1 else None
+    if len(rows) < X.shape[0]:
+        X, Y = X[rows], Y[rows]
+    return fit_margins(X, Y, weight=weight, **options)
+
+
+def unscaled(linear: LinearMargins, scaler: Scaler) -> LinearMargins:
+    """Return margins of unscaled rows, given margins of scaled rows."""
+    coef = linear.coef / scaler.scale[:, None]
+    return linear._replace(coef=coef, intercept=linear.intercept - scaler.shift @ coef)
+
+
+def _logistic(Y: Matrix) -> Sigmoids:
+    """``1 / (1 + exp(-f))``, and Laplace's rule of succession for constant labels."""
+    n = Y.shape[0]
+    positives = np.asarray(Y.sum(axis=0), dtype=np.float64).ravel()
+    varied = (positives > 0) & (positives < n)
+    log_odds_against = np.log((n - positives + 1.0) / (positives + 1.0))
+    return Sigmoids(
+        np.where(varied, -1.0, 0.0), np.where(varied, 0.0, log_odds_against)
+    )
+
+
+def _warn_of_unfinished(linear: LinearMargins) -> None:
+    if linear.unfinished:
+        warnings.warn(
+            f"the linear classifiers of {linear.unfinished} of {len(linear.intercept)} "
+            "labels did not converge; increase tol, decrease C, or scale the features.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+
+
+@dataclass(frozen=True)
+class WrappedModel:
+    """A scikit-learn classifier of the labels that vary, and constants for the rest.
+
+    Attributes
+    ----------
+    classifier : object
+        Fitted to the labels that vary; None if there are none.
+    varied : ndarray
+        Indices of these labels.
+    constant, share : ndarray of shape (n_labels,)
+        Margins and probabilities of the constant labels.
+    sigmoids : Sigmoids or None
+        Maps margins to probabilities, if the classifier has none of its own.
+    scaler : Scaler or None
+        Applied to rows first.
+    """
+
+    classifier: Any
+    varied: Indices
+    constant: Array
+    share: Array
+    sigmoids: Sigmoids | None = None
+    scaler: Scaler | None = None
+
+    def margins(self, X: Matrix) -> Array:
+        """Return scores, above 0 where a label is predicted."""
+        X, F = self._rows(X), np.tile(self.constant, (X.shape[0], 1))
+        if hasattr(self.classifier, "decision_function"):
+            F[:, self.varied] = self._columns(self.classifier.decision_function(X))
+        elif self.classifier is not None:
+            F[:, self.varied] = self._columns(self.classifier.predict_proba(X)) - 0.5
+        return F
+
+    def probabilities(self, X: Matrix) -> Array:
+        """Return probabilities, strictly between 0 and 1."""
+        if self.sigmoids is not None:
+            return self.sigmoids(self.margins(X))
+        X, P = self._rows(X), np.tile(self.share, (X.shape[0], 1))
+        if self.classifier is not None:
+            P[:, self.varied] = self._columns(self.classifier.predict_proba(X))
+        return strictly_inside(P)
+
+    def unscaled(self, scaler: Scaler) -> WrappedModel:
+        """Return the model for unscaled rows."""
+        return replace(self, scaler=scaler)
+
+    def _rows(self, X: Matrix) -> Matrix:
+        return X if self.scaler is None else self.scaler(X)
+
+    def _columns(self, values: Array) -> Array:
+        # A single label is returned as 1-D, or with its complement as first column.
+        return values.reshape(len(values), -1)[:, -len(self.varied) :]
+
+
+def fit_wrapped(
+    make: Make, X: Matrix, Y: Matrix, rng: np.random.RandomState
+) -> WrappedModel:
+    """Fit a classifier, and Platt's sigmoids if it has no probabilities."""
+    Y = dense(Y).astype(int)
+    model = _fit(make, X, Y)
+    if model.classifier is None or hasattr(model.classifier, "predict_proba"):
+        return model
+
+    def fit(rows: Indices) -> Callable[[Matrix], Array]:
+        return _fit(make, X[rows], Y[rows]).margins
+
+    held_out = held_out_margins(X, Y.shape[1], fit, rng=rng)
+    return replace(model, sigmoids=fit_sigmoids(held_out, Y))
+
+
+def _fit(make: Make, X: Matrix, Y: Indices) -> WrappedModel:
+    n, counts = len(Y), Y.sum(axis=0)
+    varied = np.flatnonzero((counts > 0) & (counts < n))
+    classifier = make(varied).fit(X, Y[:, varied]) if len(varied) else None
+    constant = np.where(counts > 0, 1.0, -1.0)
+    return WrappedModel(classifier, varied, constant, (counts + 1.0) / (n + 2.0))

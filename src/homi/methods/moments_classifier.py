@@ -1,0 +1,75 @@
+"""Base class of linear classifiers that are fitted to moments."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from homi.base.classifier import LinearMultiLabelClassifier
+from homi.moments import Moments
+from homi.typing import Array, Matrix
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Scaling of features and labels: ``(x - shift) / scale`` and ``y - offset``."""
+
+    shift: Array
+    scale: Array
+    offset: Array
+
+
+def label_counts(moments: Moments, scaling: Scaling) -> Array:
+    """``YᵀY`` of the labels, also if the moments are those of centered labels."""
+    return moments.YtY + moments.n * np.outer(scaling.offset, scaling.offset)
+
+
+class MomentsClassifier(LinearMultiLabelClassifier):
+    """Base class of linear classifiers that need the moments of the rows only.
+
+    A subclass has the parameters ``standardize``, ``fit_intercept``, ``max_iter`` and
+    ``tol``.
+    """
+
+    standardize: bool
+    fit_intercept: bool
+    max_iter: int
+    tol: float
+
+    def _prepare(self, X: Matrix, Y: Matrix) -> tuple[Moments, Scaling]:
+        """Return scaled moments, and the scaling.
+
+        With an intercept, features and labels are centered, which solves for it.
+        Without one, standardized features are centered and labels are not.
+        """
+        moments = Moments.from_rows(X, Y)
+        m, q = moments.Sxy.shape
+        centered = self.standardize or self.fit_intercept
+        scaling = Scaling(
+            shift=moments.x_mean if centered else np.zeros(m),
+            scale=moments.scale() if self.standardize else np.ones(m),
+            offset=moments.y_mean if self.fit_intercept else np.zeros(q),
+        )
+        if self.standardize:
+            moments = moments.standardized()
+        if self.fit_intercept:
+            moments = replace(moments, x_mean=np.zeros(m), y_mean=np.zeros(q))
+        return moments, scaling
+
+    def _store(self, W: Array, scaling: Scaling, threshold: float = 0.5) -> None:
+        """Set the coefficients of unscaled features, given W (m, l) of scaled ones."""
+        W = W / scaling.scale[:, None]
+        self.coef_ = np.ascontiguousarray(W.T)
+        self.intercept_ = scaling.offset - scaling.shift @ W - threshold
+
+    def _warn_if_not(self, converged: bool) -> None:
+        if not converged:
+            warnings.warn(
+                f"{type(self).__name__} did not converge to tol={self.tol:g} within "
+                f"max_iter={self.max_iter} iterations; increase either.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )

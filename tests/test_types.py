@@ -1,0 +1,126 @@
+"""A user's script has no error under ``mypy --strict``."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import homi
+
+pytest.importorskip("mypy")
+
+SCRIPT = """
+from typing import assert_type
+
+import numpy as np
+from numpy.typing import NDArray
+
+from homi.datasets import load
+from homi.estimators import (
+    BILAS,
+    CLML,
+    GLOCAL,
+    LFLC,
+    LIFT,
+    MLLRC,
+    MLSF,
+    RAKEL,
+    WRAP,
+    BinaryRelevance,
+    CalibratedLabelRanking,
+    ClassifierChain,
+    EnsembleOfChains,
+    MLkNN,
+    MultiLabelClassifier,
+)
+from homi.io import load_model, save
+from homi.metrics import evaluate, hamming_loss, scorers
+from homi.thresholds import (
+    TunedThresholds,
+    expected_calibration_error,
+    reliability_curve,
+)
+
+data = load("emotions")
+X, Y = np.asarray(data.X), np.asarray(data.Y)
+
+classifiers: list[MultiLabelClassifier] = [
+    BILAS(0.2, C=1.0),
+    CLML(threshold="accuracy"),
+    GLOCAL(n_latent=5),
+    LFLC(1.0, eta=0.0),
+    LIFT(0.1, n_jobs=-1),
+    MLLRC(1.0, 2.0),
+    MLSF(random_state=None),
+    RAKEL(labelset_size=3),
+    WRAP(5, fit_intercept=False),
+    BinaryRelevance(loss="log"),
+    CalibratedLabelRanking(votes="soft"),
+    ClassifierChain(order=[1, 0]),
+    EnsembleOfChains(threshold="pcut"),
+    MLkNN(5, smoothing=0.5),
+]
+for classifier in classifiers:
+    assert_type(classifier.fit(X, Y), MultiLabelClassifier)
+    assert_type(classifier.decision_function(X), NDArray[np.float64])
+    assert_type(classifier.ranking_scores(X), NDArray[np.float64])
+    assert_type(classifier.predict_proba(X), NDArray[np.float64])
+    scores: dict[str, float] = evaluate(
+        Y, classifier.ranking_scores(X), classifier.predict(X)
+    )
+
+assert_type(MLkNN(3).fit([[0.0], [1.0]], [[0, 1], [1, 0]]), MLkNN)
+assert_type(MLkNN(3).fit([[0.0], [1.0]], ["a", "b"]), MLkNN)
+
+tuned = TunedThresholds(BinaryRelevance(), objective="macro_f1", cv=3).fit(X, Y)
+assert_type(tuned, TunedThresholds)
+assert_type(tuned.predict_proba(X), NDArray[np.float64])
+print(hamming_loss(Y, tuned.predict(X)), tuned.thresholds_.mean(), scorers())
+print(expected_calibration_error(Y, tuned.predict_proba(X)))
+print(reliability_curve(Y, tuned.predict_proba(X)).frequency)
+
+save(tuned, "model.homi")
+again = load_model("model.homi")
+print(again.predict(X))
+"""
+
+WRONG = """
+from homi.estimators import MLkNN, RAKEL
+MLkNN(n_neighbors="ten")
+RAKEL(overlaps=True)
+MLkNN().fit([[0.0], [1.0]])
+"""
+
+
+@pytest.fixture(scope="module")
+def mypy(tmp_path_factory):
+    """Return the output of mypy for a script; runs share a cache."""
+    directory = tmp_path_factory.mktemp("mypy")
+
+    def run(script):
+        (directory / "script.py").write_text(script, encoding="utf-8")
+        return subprocess.run(
+            [
+                *(sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent"),
+                *("--config-file=", "script.py"),
+            ],
+            capture_output=True,
+            text=True,
+            cwd=directory,
+            env={**os.environ, "MYPYPATH": str(Path(homi.__file__).parent.parent)},
+            check=False,
+        )
+
+    return run
+
+
+def test_a_script_of_a_user_is_typed(mypy):
+    result = mypy(SCRIPT)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_wrong_arguments_are_found(mypy):
+    found = {line.split(":")[1] for line in mypy(WRONG).stdout.splitlines()[:-1]}
+    assert found == {"3", "4", "5"}
