@@ -4,18 +4,40 @@ BIN := .venv/bin
 # Data sets as ARFF files, if there are any beside the checkout; tests skip without.
 export HOMI_DATA ?= $(firstword $(wildcard data ../shared/data))
 
-.PHONY: demo test lint types unit slow browser speed methods loading metrics scale explorer docs format clean
+.PHONY: demo test lint types workflows unit lowest newest contract dist ci slow browser speed methods loading metrics scale explorer docs format clean
 .DEFAULT_GOAL := demo
+# schema=file, for `make workflows`
+SCHEMAS := $(addprefix github-workflows=,$(wildcard .github/workflows/*.yml)) $(addprefix github-issue-forms=,.github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/idea.yml) github-issue-config=.github/ISSUE_TEMPLATE/config.yml dependabot=.github/dependabot.yml readthedocs=.readthedocs.yaml citation-file-format=CITATION.cff
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv && $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]" && touch $@
 
 demo: .venv/installed ; $(BIN)/homi demo --output build/demo
-test: lint types unit
+test: lint types workflows unit
 lint: .venv/installed ; $(BIN)/ruff check . && $(BIN)/ruff format --check .
 types: .venv/installed ; $(BIN)/mypy
+workflows: .venv/installed ; $(foreach pair,$(SCHEMAS),$(BIN)/check-jsonschema --builtin-schema vendor.$(subst =, ,$(pair)) &&) true
 # Two processes of one thread each: BLAS threads would only be in each other's way. A test of ten minutes hangs: it says where, and the run ends.
-unit: .venv/installed ; OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup --max-worker-restart 0 -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true
+PYTEST := -m pytest -n 2 --dist loadgroup --max-worker-restart 0 -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true
+unit lowest newest contract: export OPENBLAS_NUM_THREADS = 1
+unit lowest newest contract: export OMP_NUM_THREADS = 1
+unit: .venv/installed ; $(BIN)/python $(PYTEST)
+# Tests in a new environment build/$(1) without constraints, installed by uv with options $(2).
+tests_in = $(PYTHON) -m venv --clear build/$(1) && build/$(1)/bin/python -m pip install --quiet --disable-pip-version-check uv && build/$(1)/bin/uv pip install --quiet --python build/$(1) -e ".[test]" $(2) && build/$(1)/bin/python $(PYTEST)
+# The lower bounds of pyproject.toml. Our bound of NumPy holds also where river, of which we read a file only, asks for a newer one. Old releases warn of their own dependencies, which are new.
+lowest: PYTHON = python3.11
+lowest: build/numpy.txt ; $(call tests_in,lowest,--resolution lowest-direct --overrides $<) -W ignore::DeprecationWarning
+build/numpy.txt: pyproject.toml ; mkdir -p build && sed -n 's/^ *"\(numpy>=.*\)",/\1/p' $< > $@
+# make newest PYTHON=python3.13
+newest: ; $(call tests_in,newest-$(notdir $(PYTHON)))
+# make contract SKLEARN=1.7
+SKLEARN ?= 1.6
+contract: ; $(call tests_in,sklearn-$(SKLEARN),"scikit-learn~=$(SKLEARN).0") tests/test_contract.py tests/test_thresholds.py
+dist: .venv/installed ; rm -rf dist && $(BIN)/python -m hatchling build
+# What .github/workflows do, with the Pythons at hand.
+ci: test docs dist lowest
+	for version in 1.6 1.7 1.8 1.9; do $(MAKE) contract SKLEARN=$$version || exit 1; done
+	for python in python3.11 python3.12 python3.13 python3.14; do if $$python --version; then $(MAKE) newest PYTHON=$$python || exit 1; else echo "$$python is not here and was not tried"; fi; done
 # Ten minutes of it are fuzzing: HOMI_FUZZ_SECONDS=60 makes that one, HOMI_FUZZ_SEED repeats a run.
 slow: .venv/installed ; $(BIN)/python -m pytest -m slow
 # Debian and its kin; browser tests skip where there is no Chromium. Playwright fetches none of its own.

@@ -25,7 +25,6 @@ extensions = [
     # Of our own, in _ext.
     "command_help",
     "formulas",
-    "pages",
 ]
 
 templates_path = ["_templates"]

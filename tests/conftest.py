@@ -5,7 +5,9 @@ import os
 import sys
 
 import numpy as np
+import polars as pl
 import pytest
+import sklearn
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
@@ -52,6 +54,24 @@ def make_problem(X, Y, n_neighbors=5, *, standardize=False, **hyper):
     L = neighbor_laplacian(X, n_neighbors, mean=mean, scale=scale)
     moments = moments.with_graph(X, L)
     return Problem(moments.standardized() if standardize else moments, **hyper)
+
+
+SKLEARN = tuple(map(int, sklearn.__version__.split(".")[:2]))
+
+#: Data frames of polars, where names of features are expected.
+POLARS = pytest.param(
+    pl.DataFrame,
+    marks=pytest.mark.xfail(
+        SKLEARN < (1, 9) and not hasattr(pl.DataFrame, "__dataframe__"),
+        reason="scikit-learn before 1.9 does not see the column names of polars 2",
+    ),
+)
+
+#: scikit-learn has callbacks since 1.9; before, set_callbacks refuses them.
+HAS_CALLBACKS = SKLEARN >= (1, 9)
+needs_callbacks = pytest.mark.skipif(
+    not HAS_CALLBACKS, reason="callbacks need scikit-learn 1.9"
+)
 
 
 class Callback:

@@ -21,7 +21,7 @@ from homi.benchmark.baselines import (
     TunedNystroemRidge,
     TunedRidge,
 )
-from homi.benchmark.best import BestHOMI
+from homi.benchmark.homicv_variants import BestHOMI
 from homi.benchmark.methods import BASELINES
 from homi.thresholds import TunedThresholds
 

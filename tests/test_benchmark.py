@@ -8,24 +8,17 @@ from scipy import sparse
 from typer.testing import CliRunner
 
 from homi.benchmark import compute, protocols, runner
-from homi.benchmark.cells import (
-    USUAL_AUC,
-    Cell,
-    Study,
-    recall,
-    seed_of,
-    store,
-    stored,
-)
-from homi.benchmark.comparison import gap
+from homi.benchmark.cells import USUAL_AUC, Cell, Study, seed_of
 from homi.benchmark.experiment_file import read_experiment
 from homi.benchmark.methods import METHODS, marked
-from homi.benchmark.printed import printed_results
-from homi.benchmark.results import means_of, read_results, summarise
+from homi.benchmark.results import means_of, read_results
+from homi.benchmark.store import recall, store, stored
 from homi.cli.app import app
 from homi.datasets.dataset import Dataset
 from homi.metrics import PAPER_METRICS
-from homi.report.paper.given import read_given
+from homi.paper.comparison import gap
+from homi.paper.printed import printed_results
+from homi.paper.results import read_paper_results, summarize_with_printed
 
 SMALL = """
 name = "small"
@@ -201,7 +194,7 @@ def test_stale_and_foreign_results_are_told_and_not_used(few_rows, file, tmp_pat
         for task in (old, other):
             assert f"{task.path(out)}  out of date" in shown.output
         assert f"{CELL.path(out)}  of no task of small" in shown.output
-    assert len(read_given(experiment, tmp_path / "merged").results) == 6
+    assert len(read_paper_results(experiment, tmp_path / "merged").results) == 6
     # The run made the stale ones again.
     CELL.path(out).unlink()
     assert len(read_results(out, experiment)) == 8
@@ -441,7 +434,7 @@ def test_the_summary(few_rows, file, tmp_path):
     runner.run(experiment, experiment.tasks(), tmp_path)
     results = read_results(tmp_path)
     assert len(results) == 8
-    summary = summarise(results)
+    summary = summarize_with_printed(results)
     here = results[(results["protocol"] == "clean") & (results["method"] == "HOMI")]
     row = summary.loc["clean", "yeast", "HOMI", "one_error"]
     assert row["mean"] == pytest.approx(here["one_error"].mean())

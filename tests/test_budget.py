@@ -247,7 +247,7 @@ def test_names_of_one_hot_features_count(tmp_path):
         read(path, "last 1", nominal="onehot")
     table = open_file(path).take([0])
     with pytest.raises(ValueError, match="its columns as features of the model need"):
-        Columns.learnt(table, "onehot", "error").rows(table)
+        Columns.fit(table, "onehot", "error").transform(table)
 
 
 def test_texts_of_dictionaries_count(tmp_path):

@@ -4,11 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from homi.benchmark.claims import Claim, Evidence, Finding, cases_won, claims
-from homi.benchmark.comparison import comparison, side_by_side
 from homi.benchmark.methods import METHODS, WITHOUT_GRAPH
-from homi.benchmark.results import as_frame, summarise
+from homi.benchmark.results import as_frame
 from homi.metrics import PAPER_METRICS
+from homi.paper.claims import Claim, Evidence, Finding, cases_won, claims
+from homi.paper.comparison import comparison, side_by_side
+from homi.paper.results import summarize_with_printed
 
 DATASETS = ["emotions", "bibtex"]
 REDUCED = ["HOMI-without-B", "HOMI-step-wise", WITHOUT_GRAPH]
@@ -31,7 +32,7 @@ def summary(values, folds=2):
         for (protocol, dataset, method), loss in values.items()
         for fold in range(folds)
     ]
-    return summarise(as_frame([]) if not rows else pd.DataFrame(rows))
+    return summarize_with_printed(as_frame([]) if not rows else pd.DataFrame(rows))
 
 
 def evidence(values, studies=None, seconds=None):
@@ -175,7 +176,7 @@ def test_the_published_name_of_accuracy():
         for protocol in ("clean", "as-published")
         for method in ("HOMI", "HOMI gamma=0", "HOMI-without-B", "ML-LRC", "CLML")
     ]
-    table = summarise(pd.DataFrame(rows))["mean"]
+    table = summarize_with_printed(pd.DataFrame(rows))["mean"]
     for method in ("HOMI", "HOMI gamma=0", "HOMI-without-B", "ML-LRC"):
         assert table["as-published", "yeast", method, "macro_auc"] == 0.75
         assert table["clean", "yeast", method, "macro_auc"] == 0.125

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from conftest import random_rows
+from conftest import POLARS, random_rows
 from homi import estimators
 from homi.estimators import MultiLabelClassifier, all_estimators
 from homi.metrics import METRICS, evaluate, scorers
@@ -265,7 +265,7 @@ def test_labels_of_every_type_of_a_data_frame(name, rows):
 
 
 @every
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("frame", [pd.DataFrame, POLARS])
 def test_names_of_a_data_frame_are_kept(name, frame, rows):
     X, Y = rows
     columns, labels = list("abcde"), ["joy", "anger", "calm", "fear"]

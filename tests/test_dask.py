@@ -40,7 +40,7 @@ def assert_same_model(found, expected, gap=1e-8):
 def sparse_rows(seed=0, n=300, m=60):
     """Thin rows without two that are alike, and labels that depend on them."""
     rng = np.random.default_rng(seed)
-    X = sparse.random_array((n, m), density=0.04, rng=rng, format="csr")
+    X = sparse.random_array((n, m), density=0.04, random_state=rng, format="csr")
     X = X + sparse.csr_array(rng.normal(size=(n, 3)) @ np.eye(3, m))
     Y = (X @ rng.normal(size=(m, 4)) > 0).astype(int)
     return sparse.csr_array(X), Y

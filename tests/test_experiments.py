@@ -9,11 +9,12 @@ from typer.testing import CliRunner
 
 from homi import HOMI
 from homi.benchmark import compute, protocols, runner
-from homi.benchmark.cells import Cell, Study, recall, store, stored, stored_studies
+from homi.benchmark.cells import Cell, Study
 from homi.benchmark.exchange import difference, merge, verify
 from homi.benchmark.experiment_file import read_experiment
 from homi.benchmark.forecast import Forecast
 from homi.benchmark.methods import EVERYTHING, variant, with_settings
+from homi.benchmark.store import recall, store, stored, stored_studies
 from homi.cli.app import app
 
 TEXT = """
@@ -243,13 +244,21 @@ def test_a_forecast_is_of_the_nearest_kin():
     assert forecast.left() == (3 * 4 + 8) / 2
 
 
+@pytest.fixture(scope="module")
+def computed(tmp_path_factory):
+    return tmp_path_factory.mktemp("computed")
+
+
 @pytest.fixture
-def both(few_rows, experiment, tmp_path):
-    """Two directories: one with all results of yeast, one with those of HOMI."""
-    here, there = tmp_path / "here", tmp_path / "there"
-    runner.run(experiment, experiment.tasks(["yeast"]), there)
-    runner.run(experiment, experiment.tasks(["yeast"], ["HOMI"]), here)
-    return here, there
+def both(few_rows, experiment, computed, tmp_path):
+    """Two directories: one with results of HOMI on yeast, one with all of yeast."""
+    for name, chosen in {"here": ["HOMI"], "there": None}.items():
+        tasks = experiment.tasks(["yeast"], chosen)
+        # The first test computes them.
+        missing = runner.missing(experiment, tasks, computed / name)
+        runner.run(experiment, missing, computed / name)
+        shutil.copytree(computed / name, tmp_path / name)
+    return tmp_path / "here", tmp_path / "there"
 
 
 def test_merge_takes_what_is_missing(both, experiment):
@@ -318,7 +327,7 @@ def test_merge_and_verify_by_command(both, file, tmp_path):
     ours = ["--results", str(here)]
     merged = call(app, ["bench", "merge", str(file), str(there), *ours])
     assert merged.exit_code == 0, merged.output
-    assert "results taken over" in merged.output
+    assert "results copied" in merged.output
     checked = call(app, ["bench", "verify", str(file), "--sample", "4", *ours])
     assert checked.exit_code == 0, checked.output
     assert "4 of 4 are as stored" in checked.output
@@ -335,7 +344,7 @@ def test_merge_and_verify_by_command(both, file, tmp_path):
     assert "ours is kept" in merged.output
     shutil.rmtree(there)
     gone = call(app, ["bench", "merge", str(file), str(there), *ours])
-    assert "is not a directory" in gone.stderr
+    assert "has no results" in gone.stderr
 
 
 @pytest.mark.parametrize(

@@ -21,23 +21,28 @@ from matplotlib.text import Text
 
 from homi.benchmark.figures import (
     ablation,
-    circumplex,
     convergence,
-    cosine_signs,
     critical_difference,
     label_graph,
     label_matrix,
-    normalise,
+    normalize,
     pdf,
     running_time,
     sensitivity,
     svg,
 )
-from homi.benchmark.figures.circle import NEGATIVE, POSITIVE, WEAK
-from homi.benchmark.figures.russell import AGREE, CONCEPTS, DISAGREE, NEITHER
-from homi.benchmark.figures.style import HOMI_COLOUR
+from homi.benchmark.figures.label_graph import NEGATIVE, POSITIVE, WEAK
+from homi.benchmark.figures.style import HOMI_COLOR
 from homi.benchmark.statistics import average_ranks
 from homi.metrics import METRICS, PAPER_METRICS
+from homi.paper.circumplex import (
+    AGREE,
+    CONCEPTS,
+    DISAGREE,
+    NEITHER,
+    circumplex,
+    cosine_signs,
+)
 
 EMOTIONS = ["amazed", "happy", "calm", "quiet", "sad", "angry"]
 ANGLES = [100.0, 20.0, 310.0, 270.0, 200.0, 135.0]
@@ -109,7 +114,7 @@ def converged():
 
 DRAW = {
     "critical": lambda: critical_difference(ranked(), "CD", greater_is_better=False),
-    "matrix": lambda: label_matrix(matrix(), EMOTIONS, "B", normalised=True),
+    "matrix": lambda: label_matrix(matrix(), EMOTIONS, "B", normalized=True),
     "graph": lambda: label_graph(matrix(), EMOTIONS, "Graph", weak=0.05),
     "circumplex": lambda: circumplex(EMOTIONS, ANGLES, matrix(), "Russell"),
     "ablation": ablated,
@@ -173,13 +178,13 @@ def test_critical_difference_names_every_method_with_its_rank():
     assert figure.axes[0].get_title() == "One-error (12 data sets)"
 
 
-def test_homi_alone_has_a_colour():
+def test_homi_alone_has_a_color():
     means = ranked()
     figure = critical_difference(means, "One-error", greater_is_better=False)
     found = method_names(figure, means)
-    coloured = [t.get_text() for t in found if t.get_color() == HOMI_COLOUR]
-    assert len(coloured) == 1
-    assert "HOMI" in coloured[0]
+    colored = [t.get_text() for t in found if t.get_color() == HOMI_COLOR]
+    assert len(colored) == 1
+    assert "HOMI" in colored[0]
 
 
 def bars_of(axes):
@@ -222,20 +227,20 @@ def test_critical_difference_needs_complete_means():
 # The matrix B
 
 
-def test_normalise_is_the_min_max_of_the_whole_matrix():
+def test_normalize_is_the_min_max_of_the_whole_matrix():
     B = matrix()
-    found = normalise(B)
+    found = normalize(B)
     assert found.min() == 0
     assert found.max() == 1
     np.testing.assert_allclose(found * (B.max() - B.min()) + B.min(), B)
-    assert not normalise(np.ones((2, 2))).any()
+    assert not normalize(np.ones((2, 2))).any()
 
 
-@pytest.mark.parametrize("normalised", [True, False])
-def test_matrix_shows_every_entry_and_its_number(normalised):
+@pytest.mark.parametrize("normalized", [True, False])
+def test_matrix_shows_every_entry_and_its_number(normalized):
     B = matrix()
-    figure = label_matrix(B, EMOTIONS, "B", normalised=normalised)
-    shown = normalise(B) if normalised else B
+    figure = label_matrix(B, EMOTIONS, "B", normalized=normalized)
+    shown = normalize(B) if normalized else B
     axes = figure.axes[0]
     np.testing.assert_array_equal(axes.images[0].get_array(), shown)
     numbers = {text.get_position(): text.get_text() for text in axes.texts}
@@ -247,10 +252,10 @@ def test_matrix_shows_every_entry_and_its_number(normalised):
     assert [tick.get_text() for tick in axes.get_yticklabels()] == EMOTIONS
 
 
-@pytest.mark.parametrize("normalised", [True, False])
-def test_redder_is_larger_and_greener_is_smaller(normalised):
+@pytest.mark.parametrize("normalized", [True, False])
+def test_redder_is_larger_and_greener_is_smaller(normalized):
     B = np.array([[-1.0, 0.0], [0.2, 1.0]])
-    figure = label_matrix(B, ["a", "b"], "B", normalised=normalised)
+    figure = label_matrix(B, ["a", "b"], "B", normalized=normalized)
     image = figure.axes[0].images[0]
     small, large = image.to_rgba(image.get_array())[[0, 1], [0, 1]]
     assert small[1] > small[0]
@@ -259,14 +264,14 @@ def test_redder_is_larger_and_greener_is_smaller(normalised):
 
 def test_many_labels_have_no_numbers():
     names = [f"label {i}" for i in range(13)]
-    assert not label_matrix(matrix(13), names, "B", normalised=True).axes[0].texts
+    assert not label_matrix(matrix(13), names, "B", normalized=True).axes[0].texts
     names = [f"label {i}" for i in range(61)]
-    figure = label_matrix(matrix(61), names, "B", normalised=True)
+    figure = label_matrix(matrix(61), names, "B", normalized=True)
     assert "label 0" not in texts(figure)
 
 
 def test_a_dollar_sign_is_a_letter():
-    figure = label_matrix(matrix(2), ["$a$", "<&>"], "B", normalised=True)
+    figure = label_matrix(matrix(2), ["$a$", "<&>"], "B", normalized=True)
     root = ElementTree.fromstring(svg(figure, "fig"))
     written = ["".join(element.itertext()) for element in root.iter()]
     assert "$a$" in written
@@ -278,8 +283,8 @@ def test_a_dollar_sign_is_a_letter():
 
 def edges_of(figure):
     (lines,) = figure.axes[0].findobj(LineCollection)
-    colours = [to_hex(colour) for colour in lines.get_colors()]
-    return list(zip(lines.get_segments(), colours, lines.get_linewidths(), strict=True))
+    colors = [to_hex(color) for color in lines.get_colors()]
+    return list(zip(lines.get_segments(), colors, lines.get_linewidths(), strict=True))
 
 
 def test_graph_has_a_line_for_every_pair_by_its_mean():
@@ -288,19 +293,19 @@ def test_graph_has_a_line_for_every_pair_by_its_mean():
     B[0, 2], B[2, 0] = -0.5, -0.3
     B[1, 2], B[2, 1] = 0.04, 0.0
     edges = edges_of(label_graph(B, ["a", "b", "c"], "Graph", weak=0.05))
-    assert sorted(colour for _, colour, _ in edges) == sorted(
-        to_hex(colour) for colour in (POSITIVE, NEGATIVE, WEAK)
+    assert sorted(color for _, color, _ in edges) == sorted(
+        to_hex(color) for color in (POSITIVE, NEGATIVE, WEAK)
     )
     by_width = sorted(edges, key=lambda edge: edge[2])
     assert by_width[0][1] == to_hex(WEAK)
     assert by_width[1][2] == pytest.approx(by_width[2][2])  # both means are 0.4
     a, b, c = (np.array([np.cos(t), np.sin(t)]) for t in np.radians([0, 120, 240]))
     ends = {POSITIVE: (a, b), NEGATIVE: (a, c), WEAK: (b, c)}
-    for segment, colour, _ in edges:
-        np.testing.assert_allclose(segment, ends[colour], atol=1e-6)
+    for segment, color, _ in edges:
+        np.testing.assert_allclose(segment, ends[color], atol=1e-6)
 
 
-def test_graph_explains_its_colours():
+def test_graph_explains_its_colors():
     figure = label_graph(matrix(), EMOTIONS, "Graph", weak=0.05)
     (legend,) = figure.legends
     meanings = [text.get_text() for text in legend.get_texts()]
@@ -396,8 +401,8 @@ def test_grid_tells_where_signs_agree():
     for cell, text in zip(grid.patches, grid.texts, strict=True):
         column, row = np.array(cell.get_xy()) + 0.5
         pair = pairs.loc[(EMOTIONS[int(column)], EMOTIONS[int(row)])]
-        colour = AGREE if pair["agree"] else DISAGREE
-        assert to_hex(cell.get_facecolor()) == colour
+        color = AGREE if pair["agree"] else DISAGREE
+        assert to_hex(cell.get_facecolor()) == color
         signs = ["+" if pair[key] > 0 else "−" for key in ("cosine", "b")]
         assert text.get_text() == f"cos {signs[0]}\nB {signs[1]}"
     agree = pairs["agree"].sum()
@@ -523,7 +528,7 @@ def test_in_running_time_homi_stands_out_and_no_two_look_alike():
     assert len(set(looks)) == 15
     sizes = [line.get_markersize() for line in axes.lines[::2]]
     assert sizes[0] > 2 * max(sizes[1:])
-    assert looks[0] == ("*", HOMI_COLOUR)
+    assert looks[0] == ("*", HOMI_COLOR)
     places = np.sort(np.concatenate([line.get_xdata() for line in axes.lines[::2]]))
     assert np.diff(places).min() > 0.05
     names = [text.get_text() for text in axes.get_legend().get_texts()]
@@ -598,9 +603,10 @@ def digests():
 def test_bytes_are_the_same_in_another_process_on_another_day():
     code = "import json, test_figures; print(json.dumps(test_figures.digests()))"
     changed = {"PYTHONHASHSEED": "1", "SOURCE_DATE_EPOCH": "86400"}
-    place = {"PYTHONPATH": os.path.dirname(__file__)}
+    paths = [os.path.dirname(__file__), *sys.path]
+    place = {"PYTHONPATH": os.pathsep.join(paths)}
     other = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code],
+        [sys.executable, "-W", "error", "-W", "ignore::DeprecationWarning", "-c", code],
         env={**os.environ, **changed, **place},
         stdout=subprocess.PIPE,
         check=True,

@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.callback import ProgressBar
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, cross_validate
@@ -16,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from conftest import Watch, random_rows
+from conftest import HAS_CALLBACKS, Watch, needs_callbacks, random_rows
 from homi import HOMI
 from homi.metrics import scorers
 
@@ -277,6 +276,7 @@ def test_scorers_see_the_scores_as_they_are(rows, n_labels):
     assert expected > 0.5
 
 
+@needs_callbacks
 def test_callbacks_hear_of_every_sweep(rows):
     X, Y = rows
     watch = Watch()
@@ -287,13 +287,17 @@ def test_callbacks_hear_of_every_sweep(rows):
     np.testing.assert_allclose(last, model.decision_function(X))
 
 
+@needs_callbacks
 def test_a_callback_may_end_the_fit(rows):
     X, Y = rows
     model = HOMI(tol=0).set_callbacks(Watch(stop_after=2)).fit(X, Y)
     assert model.n_iter_ == 2
 
 
+@needs_callbacks
 def test_scikit_learns_progress_bar_follows_a_fit(rows, capsys):
+    from sklearn.callback import ProgressBar
+
     X, Y = rows
     HOMI().set_callbacks(ProgressBar()).fit(X, Y)
     assert "HOMI - fit" in capsys.readouterr().out
@@ -442,6 +446,12 @@ def test_constants_without_a_penalty_have_the_solution_of_least_norm(
     np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-8)
     np.testing.assert_allclose(model.feature_weights_, 0.0, atol=1e-12)
     assert capfd.readouterr() == ("", "")  # LAPACK has nothing to complain of
+
+
+@pytest.mark.skipif(HAS_CALLBACKS, reason="scikit-learn has callbacks")
+def test_callbacks_without_scikit_learns_are_refused():
+    with pytest.raises(NotImplementedError, match=r"needs scikit-learn 1\.9"):
+        HOMI().set_callbacks(Watch())
 
 
 @pytest.mark.parametrize("options", [{"gamma": 1e308}, {"beta": 1e308, "lam": 1e-300}])

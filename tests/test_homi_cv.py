@@ -15,7 +15,7 @@ from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.metrics import average_precision_score
 from sklearn.model_selection import KFold
 
-from conftest import Callback, random_rows
+from conftest import Callback, needs_callbacks, random_rows
 from homi import HOMI, HOMICV
 from homi.datasets import load
 from homi.metrics import hamming_loss, ranking_loss
@@ -431,6 +431,7 @@ def test_threads_change_nothing():
     np.testing.assert_allclose(one.cv_results_["score"], two.cv_results_["score"])
 
 
+@needs_callbacks
 def test_callbacks_hear_of_every_group():
     class Heard(Callback):
         def __init__(self):

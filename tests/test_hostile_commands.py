@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from homi import HOMI
@@ -70,9 +71,9 @@ ROWS = ["explain", "model.homi", "rows.csv", "-o", "out.html"]
         (ROWS, "rows.csv is given without --row"),
         ([*ROWS, "rows.csv"], "model.homi is a model"),
         (["explain", "model.homi", "no_rows.csv", "--row", "0"], "has no rows"),
-        (["explain", "model.homi", "huge.csv", "--row", "0"], "are NaN or infinite"),
-        (["explain", "model.homi", "--data", "huge.csv"], "are NaN or infinite"),
-        (["predict", "model.homi", "huge.csv"], "scores of 3 row(s) are NaN"),
+        (["explain", "model.homi", "huge.csv", "--row", "0"], "is out of range"),
+        (["explain", "model.homi", "--data", "huge.csv"], "is out of range"),
+        (["predict", "model.homi", "huge.csv"], "is out of range"),
         (["predict", "model.homi", "no_rows.csv"], "no_rows.csv has no rows"),
         (["predict", "model.homi", "empty.csv"], "is empty"),
         (["predict", "model.homi", "bytes.csv"], "bytes.csv"),
@@ -81,7 +82,7 @@ ROWS = ["explain", "model.homi", "rows.csv", "-o", "out.html"]
         (["predict", "", "rows.csv"], "name a model file"),
         (["predict", "model.homi", "rows.csv", "-o", f"{'a' * 300}.csv"], "too long"),
         (["evaluate", "model.homi", "no_rows.csv"], "no_rows.csv has no rows"),
-        (["evaluate", "model.homi", "huge.csv"], "are NaN"),
+        (["evaluate", "model.homi", "huge.csv"], "is out of range"),
         (["cv", "rows.csv", "-l", "tag_*", "-k", "61"], "60 rows for 61 folds"),
         (["export", "model.homi", "--onnx", ""], "is a directory"),
         ([*FIT, "--drop", ""], "no column fits ''"),
@@ -102,6 +103,12 @@ def test_one_sentence(here, monkeypatch, words, said):
     assert "bug in homi" not in line
 
 
+refused_by_typer = pytest.mark.xfail(
+    tuple(map(int, typer.__version__.split(".")[:2])) < (0, 29),
+    reason="ranges of typer before 0.29 take NaN; the fit refuses it, with code 1",
+)
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -112,8 +119,8 @@ def test_one_sentence(here, monkeypatch, words, said):
         [*FIT, "--seed", 2**32],
         [*FIT, "--time-budget", "nan"],
         [*EXPLAIN, "--seed", "-1"],
-        [*EXPLAIN, "--hold-out", "nan"],
-        [*EXPLAIN, "--gamma", "nan"],
+        pytest.param([*EXPLAIN, "--hold-out", "nan"], marks=refused_by_typer),
+        pytest.param([*EXPLAIN, "--gamma", "nan"], marks=refused_by_typer),
         [*ROWS, "--row", "-1"],
     ],
 )

@@ -221,7 +221,7 @@ def test_parts_side_by_side_are_one_matrix(rows, loss, weighted, monkeypatch):
     # Where a part is sparse, steps are by the diagonal.
     monkeypatch.setattr("homi.linear.preconditioner._MANY_ROWS", np.inf)
     rng = np.random.default_rng(3)
-    thin = sparse.random_array((len(X), 6), density=0.2, rng=rng, format="csr")
+    thin = sparse.random_array((len(X), 6), density=0.2, random_state=rng, format="csr")
     weight = rng.uniform(0.5, 2.0, size=len(X)) if weighted else None
     whole = np.hstack([X, thin.toarray()])
     expected = fit_margins(whole, Y, loss=loss, weight=weight)

@@ -51,7 +51,7 @@ import numpy as np
 from scipy import sparse
 from homi.estimators import {name}
 X = np.random.default_rng(0).normal(size=(300, 20))
-Y = sparse.random_array((300, 20_000), density=1e-3, rng=0, format="csr") > 0
+Y = sparse.random_array((300, 20_000), density=1e-3, random_state=0, format="csr") > 0
 try:
     {name}().fit(X, Y)
 except MemoryError as error:

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+import typer
 from sklearn.metrics import f1_score, precision_score, roc_auc_score
 from typer.testing import CliRunner
 
@@ -351,7 +352,7 @@ def test_tuned_thresholds(here, tmp_path):
     path = tmp_path / "tuned.homi"
     options = ["--tune", "macro_f1", "--strategy", "global", "--paper", "-o", path]
     text = run("fit", here / "train.csv", "-l", "tag*", "--drop", "id", *options).stdout
-    assert "Held-out macro_f1" in text
+    assert "Cross-validated macro_f1" in text
     model = load_model(path)
     assert isinstance(model, TunedThresholds)
     assert list(model.label_names_) == list(model.estimator_.label_names_) == TAGS
@@ -501,7 +502,7 @@ def test_debug_gives_the_traceback(here):
     assert isinstance(result.exception, FileNotFoundError)
 
 
-def test_a_mistake_of_ours_is_a_sentence_too(here, monkeypatch):
+def test_a_bug_is_a_sentence_too(here, monkeypatch):
     monkeypatch.setattr("homi.cli.fit.make", lambda *_: {}["oops"])
     text = refused("fit", here / "train.csv", "-l", "tag*", "--drop", "id")
     assert "--debug" in text
@@ -529,7 +530,7 @@ def test_ctrl_c_is_one_sentence(here, tmp_path):
     stdout, stderr = process.communicate(timeout=60)
     assert process.returncode == 130
     assert stdout == ""
-    assert stderr.splitlines() == ["Stopped. Nothing that was not whole is written."]
+    assert stderr.splitlines() == ["Stopped. No incomplete file was written."]
     assert not list(tmp_path.iterdir())
 
 
@@ -541,3 +542,63 @@ import homi.cli, homi.cli.fit as command
 command.make = lambda *given: (print("ready", flush=True), time.sleep(60))
 program.main()
 """
+
+
+@pytest.mark.parametrize("command", ["fit", "cv"])
+def test_dropping_every_column_leaves_no_feature(command, here):
+    text = refused(command, here / "train.csv", "-l", "tag*", "--drop", "*")
+    assert "train.csv: no feature column is left" in text
+    assert "--drop" in text
+    numbers = ["-l", "tag*", "--drop", "[abci]*"]  # the labels stay
+    assert "no feature column is left" in refused(command, here / "train.csv", *numbers)
+
+
+@pytest.mark.parametrize("command", ["fit", "cv"])
+def test_a_label_is_no_text(command, here):
+    options = ["-l", "tag_*", "--text", "body", "--text", "tag_dog", "--paper"]
+    text = refused(command, here / "posts.csv", *options)
+    assert "posts.csv: column 'tag_dog' is a label" in text
+    assert "--text" in text
+
+
+@pytest.mark.parametrize("command", ["fit", "cv"])
+@pytest.mark.parametrize("column", ["a", "colour"])
+def test_a_missing_value_is_told_with_its_file(command, column, tmp_path):
+    table = frame(80, 0)
+    table.loc[5, column] = np.nan
+    table.to_csv(tmp_path / "gaps.csv", index=False)
+    options = ["-l", "tag*", "--drop", "id", "--paper"]
+    text = refused(command, tmp_path / "gaps.csv", *options)
+    assert re.search(rf"gaps\.csv: 1 value\(s\) .* missing.* column '{column}'", text)
+
+
+def all_commands(group, *names):
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from all_commands(command, *names, name)
+        else:
+            yield " ".join([*names, name])
+
+
+EVERY = sorted(all_commands(typer.main.get_command(app)))
+
+
+@pytest.mark.parametrize("command", EVERY)
+def test_every_command_has_debug(command):
+    assert "--debug" in run(*command.split(), "--help").output
+
+
+@pytest.mark.parametrize(
+    "words", [["data", "info", "nothing"], ["bench", "status", "no.toml"]]
+)
+def test_debug_gives_the_traceback_of_every_command(words):
+    assert run(*words, code=1).stderr.startswith("Error: ")
+    result = CliRunner().invoke(app, [*words, "--debug"])
+    assert isinstance(result.exception, ValueError | OSError)
+
+
+def test_a_bug_is_one_sentence_in_every_command(monkeypatch):
+    monkeypatch.setattr("homi.cli.data.registry", lambda: {}["oops"])
+    text = refused("data", "list")
+    assert "bug in homi" in text
+    assert "--debug" in text

@@ -303,8 +303,8 @@ def test_the_checksum_is_as_documented(tmp_path, plain):
 def test_a_newer_file(tmp_path, plain):
     save(plain, tmp_path / "model.homi")
     header, tensors = opened(tmp_path / "model.homi")
-    put_together(tmp_path / "new.homi", header | {"format": 2, "model": []}, tensors)
-    with pytest.raises(ModelFileError, match=r"format 2.*newer.*upgrade"):
+    put_together(tmp_path / "new.homi", header | {"format": 3, "model": []}, tensors)
+    with pytest.raises(ModelFileError, match=r"format 3.*newer.*upgrade"):
         load_model(tmp_path / "new.homi")
 
 

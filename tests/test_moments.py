@@ -467,8 +467,8 @@ def peak():
 
 n, m, s = 50_000, 5_000, 10
 rng = np.random.default_rng(0)
-X = sparse.random_array((n, m), density=0.005, format="csr", rng=rng)
-Y = sparse.random_array((n, 20), density=0.05, format="csr", rng=rng)
+X = sparse.random_array((n, m), density=0.005, format="csr", random_state=rng)
+Y = sparse.random_array((n, 20), density=0.05, format="csr", random_state=rng)
 Y.data[:] = 1
 moments = Moments.from_rows(X, Y)
 mean, scale = moments.x_mean, moments.scale()

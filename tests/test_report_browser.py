@@ -14,8 +14,8 @@ from browser import tab_of
 from homi.benchmark import runner
 from homi.benchmark.experiment_file import read_experiment
 from homi.benchmark.tables import NOT_RUN, Entry, Table
+from homi.paper import paper_page
 from homi.report import Listing, Page, Picture, Prose, Section, write
-from homi.report.paper import paper_page
 
 pytestmark = pytest.mark.xdist_group("report")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from conftest import Watch, random_rows
+from conftest import Watch, needs_callbacks, random_rows
 from homi import HOMI, HOMICV, memory
 from homi.base.targets import check_target
 from homi.graph import neighbor_laplacian
@@ -174,7 +174,7 @@ def test_auto_compacts_few_rows_of_many_features_only():
 def test_memory_is_that_of_the_model_and_not_of_the_descent():
     n, m, n_labels = 60, 20_000, 200
     rng = np.random.default_rng(0)
-    X = sparse.random_array((n, m), density=0.05, format="csr", rng=rng)
+    X = sparse.random_array((n, m), density=0.05, format="csr", random_state=rng)
     Y = (rng.random((n, n_labels)) < 0.2).astype(float)
     W = 8 * m * n_labels
     tracemalloc.start()
@@ -188,6 +188,7 @@ def test_memory_is_that_of_the_model_and_not_of_the_descent():
     assert memory_needs.bytes_iterative(n, m, n_labels, X.nnz) < 4 * W
 
 
+@needs_callbacks
 def test_the_models_of_single_sweeps_have_the_features_as_given(kind):
     X, Y = random_rows(5, n=30, m=90)
     X, watch = kind(X), Watch()

@@ -11,10 +11,10 @@ from scipy import sparse
 
 from conftest import random_rows
 from homi import HOMI, memory
-from homi.datasets.paper import printed_tables
 from homi.graph import neighbor_laplacian
 from homi.model.route import is_for_direct
 from homi.moments import Moments, column_scaling
+from homi.paper.data_tables import printed_tables
 from homi.solver import (
     Problem,
     RowsProblem,
@@ -280,7 +280,7 @@ def test_what_the_iterative_solver_cannot_do_is_said(name):
 def test_no_array_of_features_by_features_is_ever_there():
     n, m = 200, 3000
     rng = np.random.default_rng(0)
-    X = sparse.random_array((n, m), density=0.005, format="csr", rng=rng)
+    X = sparse.random_array((n, m), density=0.005, format="csr", random_state=rng)
     Y = (X[:, :3].toarray() > 0).astype(float)
     Y[:, 0] = rng.random(n) > 0.5
     tracemalloc.start()
@@ -301,7 +301,7 @@ def test_auto_is_direct_for_all_sets_of_the_paper_and_iterative_for_text():
 
 def test_auto_takes_the_iterative_solver_where_there_are_many_features():
     rng = np.random.default_rng(0)
-    X = sparse.random_array((60, 2_500), density=0.002, format="csr", rng=rng)
+    X = sparse.random_array((60, 2_500), density=0.002, format="csr", random_state=rng)
     Y = (rng.random((60, 2)) > 0.5).astype(int)
     model = HOMI(max_iter=2, tol=0.5).fit(X, Y)
     assert (model.solver_, model.label_rank_) == ("iterative", 2)
@@ -323,8 +323,8 @@ import resource, numpy as np
 from scipy import sparse
 from homi import HOMI
 rng = np.random.default_rng(0)
-X = sparse.random_array((20_000, 50_000), density=0.002, format="csr", rng=rng)
-Y = sparse.random_array((20_000, 5), density=0.1, format="csr", rng=rng) > 0
+X = sparse.random_array((20_000, 50_000), density=0.002, format="csr", random_state=rng)
+Y = sparse.random_array((20_000, 5), density=0.1, format="csr", random_state=rng) > 0
 model = HOMI(max_iter=3, tol=1e-3).fit(X, Y)
 assert model.solver_ == "iterative"
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)

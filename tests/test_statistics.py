@@ -6,9 +6,9 @@ import pytest
 import scikit_posthocs
 from scipy import stats
 
-from homi.benchmark.printed import printed_results
 from homi.benchmark.statistics import average_ranks, friedman, holm
 from homi.metrics import METRICS, PAPER_METRICS
+from homi.paper.printed import printed_results
 
 
 def printed(metric):

@@ -1,17 +1,24 @@
 """The results stored with the code: what they say, and what is said of them."""
 
-import hashlib
+import re
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from homi.benchmark.cells import stored, stored_studies
-from homi.benchmark.comparison import gap
+from homi.benchmark.exchange import wrong_folds
 from homi.benchmark.experiment_file import read_experiment
-from homi.benchmark.results import read_results, summarise
+from homi.benchmark.results import read_results
 from homi.benchmark.runner import sort_out
+from homi.benchmark.store import stored, stored_studies
+from homi.paper.comparison import gap
+from homi.paper.page import DOCUMENTED_FIGURES, documented_page
+from homi.paper.results import read_paper_results, summarize_with_printed
+from homi.paper.sections.claims import claimed
+from homi.paper.sections.comparison import comparisons
+from homi.paper.sections.datasets import datasets
+from homi.paper.sections.provenance import provenance
+from homi.report import Page, markdown
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "results" / "paper"
@@ -23,13 +30,13 @@ MADE_AGAIN = ["emotions", "birds", "yeast", "scene", "enron", "bibtex"]
 @pytest.fixture(scope="module")
 def summary():
     experiment = read_experiment(ROOT / "benchmarks" / "paper.toml")
-    return summarise(read_results(RESULTS, experiment))
+    return summarize_with_printed(read_results(RESULTS, experiment))
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "results").iterdir()))
-def test_no_stored_result_is_stale_or_foreign(path):
-    experiment = read_experiment(ROOT / "benchmarks" / f"{path.name}.toml")
-    found = sort_out(experiment, path)
+@pytest.mark.parametrize("table", sorted((ROOT / "results").glob("*.parquet")))
+def test_no_stored_result_is_stale_or_foreign(table):
+    experiment = read_experiment(ROOT / "benchmarks" / f"{table.stem}.toml")
+    found = sort_out(experiment, table.with_suffix(""))
     assert found.current
     assert found.stale == found.foreign == []
 
@@ -62,18 +69,37 @@ def test_every_result_says_how_it_was_made():
 
 
 def test_the_folds_are_stored():
-    """Of each data set the fold of every row, and in each cell the checksum of one."""
-    digests = {}
-    for study, record in stored_studies(RESULTS):
-        if study.kind == "folds":
-            of_rows = np.array(record["found"]["fold_of_row"].split(), dtype=int)
-            for fold in range(record["parameters"]["folds"]):
-                rows = np.flatnonzero(of_rows == fold).astype("<i8")
-                digest = hashlib.sha256(rows.tobytes()).hexdigest()
-                digests[study.protocol, study.dataset, fold] = digest
-    for cell, record in stored(RESULTS):
-        digest = digests[cell.protocol, cell.dataset, cell.fold]
-        assert record["made_with"]["test_rows_sha256"] == digest, cell
+    """The fold of every row of each data set, and in each cell the checksum of one."""
+    studied = {
+        (study.protocol, study.dataset)
+        for study, _ in stored_studies(RESULTS)
+        if study.kind == "folds"
+    }
+    assert {(cell.protocol, cell.dataset) for cell, _ in stored(RESULTS)} <= studied
+    assert wrong_folds(RESULTS) == []
+
+
+def test_the_tables_are_small():
+    tables = list((ROOT / "results").glob("*.parquet"))
+    assert {table.stem for table in tables} >= {"paper", "best"}
+    assert sum(table.stat().st_size for table in tables) < 3_000_000
+
+
+def test_the_page_in_the_documentation_is_theirs():
+    """Its tables; the figures are drawn from the same numbers."""
+    experiment = read_experiment(ROOT / "benchmarks" / "paper.toml")
+    paper = read_paper_results(experiment, RESULTS)
+    parts = (claimed(paper), datasets(paper), comparisons(paper), provenance(paper))
+    page = documented_page(Page("", "", parts))
+    text = (ROOT / "docs" / "report.md").read_text(encoding="utf-8")
+    sections = markdown(page).split("\n## ")[1:]
+    assert len(sections) == 4
+    for section in sections:
+        assert section.strip() in text
+    figures = re.findall(r"\]\((figures/[^)]+)\)", text)
+    assert sorted(figures) == [f"figures/{n}.svg" for n in sorted(DOCUMENTED_FIGURES)]
+    for figure in figures:
+        assert (ROOT / "docs" / figure).is_file()
 
 
 def test_the_table_in_the_readme_is_theirs(monkeypatch):

@@ -15,7 +15,6 @@ from scipy import sparse
 
 from dataset_files import large_ones_slow, messy, messy_labels, parts
 from homi.datasets import Dataset
-from homi.datasets.paper import compare_with_paper, printed_tables
 from homi.datasets.summary import (
     Summary,
     _rank,
@@ -24,6 +23,7 @@ from homi.datasets.summary import (
     summarize,
     summary,
 )
+from homi.paper.data_tables import compare_with_paper, printed_tables
 
 #: By its dotted name a function may stand before the module of the same name.
 MODULE = sys.modules["homi.datasets.summary"]

@@ -5,7 +5,6 @@ import pickle
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from conftest import random_rows
+from conftest import POLARS, random_rows
 from homi import HOMI, HOMICV
 from homi.datasets import load
 from homi.estimators import BinaryRelevance, MLkNN
@@ -417,7 +416,7 @@ def test_sparse_rows_stay_sparse(rows):
     TunedThresholds(OnlySparse(), random_state=0).fit(sparse.csr_array(X), Y)
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("frame", [pd.DataFrame, POLARS])
 def test_names_of_a_data_frame_are_kept(frame, rows):
     X, Y = rows
     columns, labels = list("abcde"), ["joy", "anger", "calm", "fear"]

@@ -1,6 +1,64 @@
-"""The only file that imports private names of scikit-learn."""
+"""The only file that imports private or recent names of scikit-learn."""
 
+from __future__ import annotations
+
+import importlib.util
+from typing import Any
+
+from sklearn import __version__
 from sklearn.base import _fit_context as fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-__all__ = ["Interval", "StrOptions", "fit_context"]
+__all__ = [
+    "CallbackSupportMixin",
+    "Interval",
+    "StrOptions",
+    "fit_context",
+    "with_callbacks",
+]
+
+if importlib.util.find_spec("sklearn.callback"):
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+else:  # scikit-learn before 1.9
+
+    class _NoCallbacks:
+        """Callback context of a fit that has no callbacks."""
+
+        def subcontext(self, **_: Any) -> _NoCallbacks:
+            return self
+
+        def call_on_fit_task_begin(self, **_: Any) -> _NoCallbacks:
+            return self
+
+        def call_on_fit_task_end(self, **_: Any) -> bool:
+            return False
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stand-in for scikit-learn's mixin that refuses callbacks."""
+
+        def set_callbacks(self, *callbacks: Any) -> Any:
+            """Refuse callbacks: they need scikit-learn 1.9.
+
+            Parameters
+            ----------
+            *callbacks : callback instances
+                None are supported.
+
+            Returns
+            -------
+            self : object
+                The classifier itself, if there were no callbacks.
+            """
+            if callbacks:
+                raise NotImplementedError(
+                    "set_callbacks needs scikit-learn 1.9 or later, got "
+                    f"{__version__}; upgrade it, or fit without callbacks."
+                )
+            return self
+
+        def _init_callback_context(self, **_: Any) -> _NoCallbacks:
+            return _NoCallbacks()
+
+    def with_callbacks(method: Any) -> Any:
+        """Return the method itself: there are no callbacks to tear down."""
+        return method

@@ -28,6 +28,13 @@ class Scaler:
         self.mean, self.scale = found.mean_, found.scale_
         self.shift = np.zeros_like(found.mean_) if sparse.issparse(X) else found.mean_
 
+    @classmethod
+    def restore(cls, mean: Array, shift: Array, scale: Array) -> Scaler:
+        """Return a Scaler with the attributes of an earlier one."""
+        scaler = cls.__new__(cls)
+        scaler.mean, scaler.shift, scaler.scale = mean, shift, scale
+        return scaler
+
     def __call__(self, X: Matrix) -> Matrix:
         """Return the scaled rows."""
         if not sparse.issparse(X):

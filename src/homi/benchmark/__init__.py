@@ -1,1 +1,1 @@
-"""The paper's experiments: data set × protocol × method → cell → tables."""
+"""Experiments: data set × protocol × method × fold → results → tables, figures."""

@@ -1,4 +1,4 @@
-"""HOMI with one part taken out, for the paper's ablations."""
+"""HOMI with one part removed, for ablations."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from homi.solver import OnSweep, Problem, Solution, solve_stepwise
 
 
 class WithoutLabels(HOMI):
-    """HOMI that predicts by ``g(x) = xW + z``: learnt with B and t, used without."""
+    """HOMI that predicts by ``g(x) = xW + z``: fitted with B and t, used without."""
 
     def fit(self, X, y):
-        """Learn as HOMI does, and keep the first of the two models."""
+        """Fit as HOMI does, and predict with the feature weights only."""
         super().fit(X, y)
         self.coef_ = self.feature_weights_.T.copy()
         self.intercept_ = self.feature_bias_ - 0.5
@@ -18,7 +18,7 @@ class WithoutLabels(HOMI):
 
 
 class StepWise(HOMI):
-    """HOMI that learns (B, t) from the labels alone, and then (W, z) with them held."""
+    """HOMI that fits (B, t) to the labels only, and then (W, z) with them fixed."""
 
     def _solve(self, problem: Problem, on_sweep: OnSweep | None) -> Solution:
         return solve_stepwise(problem)

@@ -1,4 +1,4 @@
-"""What a user would pick instead: four classifiers of scikit-learn, features scaled."""
+"""Standard classifiers of scikit-learn on scaled features, for comparison."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ from homi.estimators import MultiLabelClassifier
 
 #: Inverse penalties of a logistic regression.
 _CS = (1e-4, 1e-3, 1e-2, 0.1, 1.0)
-#: Penalties from nearly none to more than rows of most data sets.
+#: Penalties for ``RidgeClassifierCV``.
 _ALPHAS = np.logspace(-3, 4, 15)
 
 
 class Baseline(MultiLabelClassifier):
-    """A pipeline of scikit-learn behind the same contract as every method here."""
+    """A pipeline of scikit-learn with the interface of the compared methods."""
 
     def __init__(self, random_state=None):
         self.random_state = random_state
 
     @abstractmethod
     def _steps(self, n_samples: int) -> list[Any]:
-        """What follows the scaling of the features."""
+        """Return the steps after the scaling of the features."""
 
     def fit(self, X, y):
-        """Learn from rows and their labels."""
+        """Fit the pipeline."""
         X, target = self._check_fit_input(X, y)
         scaler = StandardScaler(with_mean=not sparse.issparse(X))
         self.pipeline_ = make_pipeline(scaler, *self._steps(X.shape[0]))
         Y = target.indicator
-        # Not all of them take sparse labels.
+        # Not every classifier accepts sparse labels.
         self.pipeline_.fit(X, Y.toarray() if sparse.issparse(Y) else Y)
         return self
 
@@ -67,14 +67,14 @@ class NystroemRidge(Baseline):
 
 
 class TunedRidge(Ridge):
-    """The same with a penalty from a wider range."""
+    """``RidgeClassifierCV`` with a wider range of penalties."""
 
     def _steps(self, n_samples: int) -> list[Any]:
         return [RidgeClassifierCV(_ALPHAS)]
 
 
 class TunedNystroemRidge(Baseline):
-    """Twice as many Nyström features, and a penalty from a wider range."""
+    """Up to 1,000 Nyström features, then a wider range of penalties."""
 
     def _steps(self, n_samples: int) -> list[Any]:
         components = min(1000, n_samples)
@@ -122,7 +122,7 @@ class TunedLogistic(Logistic):
     """
 
     def fit(self, X, y):
-        """Choose C, then learn from all rows."""
+        """Choose C, then fit on all rows."""
         X, target = self._check_fit_input(X, y)
         Y = target.indicator
         Y = Y.toarray() if sparse.issparse(Y) else Y

@@ -1,4 +1,4 @@
-"""A task's value: fit, predict, measure, and say with what it was made."""
+"""The result of a task: fit, predict, measure, and record the provenance."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from homi.datasets.cache import file_sha256
 from homi.datasets.load import at_hand
 from homi.metrics import METRICS, PAPER_METRICS, evaluate, macro_auc
 
-#: What a result may depend on.
+#: Packages that a result may depend on.
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "faiss-cpu", "threadpoolctl")
 
 
 def compute(experiment: Experiment, task: Task, commit: str = "") -> Record:
-    """Run a task with the experiment's number of threads."""
+    """Compute the result of a task with the experiment's number of threads."""
     with threadpool_limits(experiment.threads), warnings.catch_warnings():
-        # Whether a method converged is in its record, for thousands of cells at once.
+        # The record says whether a method converged; warnings would repeat it.
         warnings.simplefilter("ignore")
         if isinstance(task, Cell):
             record = _measured(experiment, task)
@@ -74,12 +74,15 @@ def _measured(experiment: Experiment, cell: Cell) -> Record:
             "fit": fitted - searched,
             "predict": ended - fitted,
         },
-        "made_with": {"seed": seed, "test_rows_sha256": _digest(given.test_indices)},
+        "made_with": {
+            "seed": seed,
+            "test_rows_sha256": rows_digest(given.test_indices),
+        },
     }
 
 
 def _metrics(Y: Any, scores: Any, labels: Any) -> dict[str, float]:
-    """The paper's four, and the usual AUC: the paper's has constant scores reach 1."""
+    """Return the paper's metrics, and the AUC that counts ties as one half."""
     usual = macro_auc(Y, scores, ties="half")
     return {**evaluate(Y, scores, labels, PAPER_METRICS), USUAL_AUC: usual}
 
@@ -98,7 +101,7 @@ def _studied(experiment: Experiment, study: Study) -> Record:
 
 
 def asked(experiment: Experiment, task: Task) -> dict[str, Any]:
-    """What a record was asked for: with anything else, it is out of date."""
+    """Return what a task is asked for; a record of anything else is out of date."""
     ask = experiment.ask(task)
     if isinstance(task, Study):
         return {"parameters": ask.parameters}
@@ -119,7 +122,7 @@ def _make(method: str, parameters: dict[str, Any], seed: int) -> Any:
 
 
 def _chosen(cell: Cell, ask: Ask, train: Rows, seed: int) -> dict[str, Any]:
-    """The best of some points of the paper's grid on held-out training rows."""
+    """Return the best of some points of the paper's grid on validation rows."""
     if ask.search is None:
         return {}
     rows = train_test_split(
@@ -142,14 +145,15 @@ def _chosen(cell: Cell, ask: Ask, train: Rows, seed: int) -> dict[str, Any]:
 
 
 def _points(method: str, search: Search, seed: int) -> list[dict[str, Any]]:
-    """Points of the method's grid, drawn without replacement, in the grid's order."""
+    """Sample points of the method's grid without replacement, in its order."""
     grid = ParameterGrid(EVERYTHING[variant(method).base].paper_grid)
     count = min(search.points, len(grid))
     rng = np.random.default_rng(seed)
     return [grid[int(i)] for i in np.sort(rng.choice(len(grid), count, replace=False))]
 
 
-def _digest(rows: Any) -> str:
+def rows_digest(rows: Any) -> str:
+    """Return the checksum of row numbers, 64-bit little-endian."""
     return hashlib.sha256(np.asarray(rows, dtype="<i8").tobytes()).hexdigest()
 
 

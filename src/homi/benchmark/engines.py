@@ -1,4 +1,4 @@
-"""Where tasks are computed: processes of this machine, or a Dask cluster."""
+"""Engines compute tasks: in processes on this machine, or on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Engine = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
 
 
 def local(jobs: int) -> Engine:
-    """So many processes of this machine."""
+    """Compute in this number of processes on this machine."""
     return partial(_in_processes, jobs)
 
 
@@ -25,7 +25,7 @@ def _in_processes(
 
 
 def cluster(scheduler: str) -> Engine:
-    """The workers of a Dask cluster. A task whose worker is lost goes to another one.
+    """Compute on the workers of a Dask cluster; tasks of a lost worker are moved.
 
     Every worker needs this package, the data (``HOMI_DATA``) and one thread: tasks
     limit the threads of their process.
@@ -53,5 +53,5 @@ def _on_cluster(
         futures = client.map(function, list(arguments), pure=False)
         for future in as_completed(futures):
             yield future.result()
-            # What is stored need not be held by the cluster any longer.
+            # The result is stored: free the cluster's memory.
             future.release()

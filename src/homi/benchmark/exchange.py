@@ -1,4 +1,4 @@
-"""Results of other machines: taken in, and computed again."""
+"""Results of other machines: copy them, and compute some again to check them."""
 
 from __future__ import annotations
 
@@ -9,21 +9,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from homi.benchmark.cells import Record, Task, recall, store
-from homi.benchmark.compute import compute
+from homi.benchmark.cells import Cell, Record, Task
+from homi.benchmark.compute import compute, rows_digest
 from homi.benchmark.experiment import Experiment
 from homi.benchmark.runner import current_commit, is_current, missing
+from homi.benchmark.store import recall, store, stored, stored_studies
+
+#: Parts of a record that must be the same when it is computed again.
+_COMPARED = ("metrics", "found")
 
 
 class Difference(NamedTuple):
-    """A task with two results, and by how much they differ at most."""
+    """A task with two results, and their largest difference."""
 
     task: Task
     size: float
 
 
 class Merged(NamedTuple):
-    """What was taken over, and where both sides had results that differ."""
+    """Tasks whose results were copied, and tasks whose two results differ."""
 
     taken: list[Task]
     conflicts: list[Difference]
@@ -32,7 +36,7 @@ class Merged(NamedTuple):
 def merge(
     experiment: Experiment, sources: Iterable[Path], directory: Path, tolerance: float
 ) -> Merged:
-    """Take over what is missing here and current there. Nothing here is replaced."""
+    """Copy current results that are missing here. Nothing here is replaced."""
     merged = Merged([], [])
     for source in sources:
         for task in experiment.tasks():
@@ -71,7 +75,7 @@ def verify(
     count: int,
     seed: int,
 ) -> Iterator[Difference]:
-    """Compute a random sample of the stored tasks again, and compare."""
+    """Compute a random sample of the stored tasks again and compare."""
     tasks = list(tasks)
     absent = set(missing(experiment, tasks, directory))
     there = [task for task in tasks if task not in absent]
@@ -83,8 +87,37 @@ def verify(
 
 
 def difference(one: Record, other: Record) -> float:
-    """The largest difference between two results' figures; infinite if unlike."""
-    return max(_gap(one.get(key), other.get(key)) for key in ("metrics", "found"))
+    """Return the largest difference of any value; infinite if the results are unlike.
+
+    Results are unlike if they have different values, or were tested on different rows.
+    """
+    made = (record.get("made_with", {}) for record in (one, other))
+    rows = _gap(*(part.get("test_rows_sha256") for part in made))
+    return max(rows, *(_gap(one.get(key), other.get(key)) for key in _COMPARED))
+
+
+def wrong_folds(directory: Path) -> list[Cell]:
+    """Return the cells whose test rows are not those of the stored fold.
+
+    Nothing is computed again: the checksum in a cell is compared with that of the rows
+    which the study ``folds`` lists. Cells of a data set without this study are not
+    checked.
+    """
+    digests: dict[tuple[str, str, int], str] = {}
+    for study, record in stored_studies(directory):
+        if study.kind == "folds":
+            of_rows = np.array(record["found"]["fold_of_row"].split(), dtype=int)
+            for fold in range(of_rows.max() + 1):
+                digest = rows_digest(np.flatnonzero(of_rows == fold))
+                digests[study.protocol, study.dataset, fold] = digest
+    known = {(protocol, dataset) for protocol, dataset, _ in digests}
+    return [
+        cell
+        for cell, record in stored(directory)
+        if (cell.protocol, cell.dataset) in known
+        and record["made_with"].get("test_rows_sha256")
+        != digests.get((cell.protocol, cell.dataset, cell.fold))
+    ]
 
 
 def _gap(one: Any, other: Any) -> float:

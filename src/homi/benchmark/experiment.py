@@ -1,4 +1,4 @@
-"""Experiments: which tasks there are, and what each of them asks for."""
+"""Experiments: their tasks, and the settings of each task."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from homi.benchmark.names import check_names
 
 @dataclass(frozen=True)
 class Search:
-    """How a method chooses parameters from the paper's grid inside a training fold.
+    """Search for parameters in the paper's grid inside a training fold.
 
     ``points`` of the grid are tried, drawn without replacement, and the one with the
     lowest ``metric`` on a share ``validation`` of the training rows is taken.
@@ -26,7 +26,7 @@ class Search:
 
 @dataclass(frozen=True)
 class Ask:
-    """What a cell is made with: parameters of the method, and how it searches."""
+    """Settings of a task: parameters of the method, and its search."""
 
     parameters: dict[str, Any]
     search: Search | None = None
@@ -34,13 +34,13 @@ class Ask:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """On which data sets HOMI is run with one parameter changed, and to what."""
+    """Data sets on which HOMI is run with one parameter changed, and the values."""
 
     datasets: tuple[str, ...] = ()
     values: dict[str, tuple[Any, ...]] = field(default_factory=dict)
 
     def methods(self) -> list[str]:
-        """HOMI with each value of each parameter, the others as they are."""
+        """Return the name of HOMI with each value of each parameter."""
         return [
             with_settings("HOMI", **{parameter: value})
             for parameter, values in self.values.items()
@@ -76,7 +76,7 @@ class Experiment:
         methods: Sequence[str] | None = None,
         protocols: Sequence[str] | None = None,
     ) -> Iterator[Task]:
-        """Studies and cells, or those of some names, in file order.
+        """Yield studies and cells, or those of some names, in file order.
 
         A choice of methods leaves the studies out.
         """
@@ -114,7 +114,7 @@ class Experiment:
             yield from (n for n in self.sensitivity.methods() if n not in self.methods)
 
     def ask(self, task: Task) -> Ask:
-        """What the rules, later ones last, say of a task; its name has the last word.
+        """Return the settings of a task: the rules in order, then those of its name.
 
         A rule for a method holds for its variants too.
         """
@@ -129,14 +129,14 @@ class Experiment:
         return Ask(parameters | settings, self.searches.get(task.method))
 
     def varied_on(self, datasets: Sequence[str]) -> Experiment:
-        """The same, with the study of sensitivity on more data sets."""
+        """Return the experiment with HOMI's parameters varied on more data sets."""
         check_names("data set", datasets, self.datasets)
         asked = self.sensitivity
         names = dict.fromkeys([*asked.datasets, *datasets])
         return replace(self, sensitivity=replace(asked, datasets=tuple(names)))
 
     def quickly(self) -> Experiment:
-        """A small part of it, as the file's ``[quick]`` says, under its own name."""
+        """Return the small part that the file names under ``[quick]``."""
         if not self.quick:
             raise ValueError(
                 f"the experiment {self.name} has no [quick] part; say there which "
@@ -148,7 +148,7 @@ class Experiment:
             "searches": {k: v for k, v in self.searches.items() if k in kept},
             **self.quick,
         }
-        # A run of seconds has nothing to say of running times.
+        # Running times of a run of seconds mean nothing.
         return replace(self, times=False, quick={}, **changed)
 
 

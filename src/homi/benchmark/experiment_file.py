@@ -99,7 +99,7 @@ _NAME = re.compile(r"[^\W_][\w .+-]{0,99}")
 
 
 def _plain(given: dict[str, Any], where: str = "") -> dict[str, Any]:
-    """The entries that are names and numbers, each checked."""
+    """Return the entries that are names and numbers, after checking each."""
     if where:
         check_names("entry of [quick]", given, _PLAIN - {"name"})
     found: dict[str, Any] = {}
@@ -168,7 +168,7 @@ def _rules(given: dict[str, Any]) -> tuple[dict[str, Any], ...]:
     return tuple(rules)
 
 
-#: What a rule may be for.
+#: Keys that restrict a rule, and their known values.
 _RULED: dict[str, Any] = {
     "protocol": PROTOCOLS,
     "dataset": registry(),

@@ -1,4 +1,4 @@
-"""How long the rest of a run may take."""
+"""Forecast of the time that is left of a run."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 
 from homi.benchmark.cells import Cell, Record, Task
 
-#: From the nearest relative of a task to the farthest; all tasks are related.
+#: Names shared by similar tasks: fewer names, less similar.
 _Kin = tuple[str, ...]
 
 
 class Forecast:
-    """Seconds left, from what the most similar tasks took.
+    """Seconds left, estimated from the most similar tasks.
 
     Folds of a method on a data set take alike; next best are those by the other
     protocol, then all that ran on the data set, then all.
@@ -24,18 +24,18 @@ class Forecast:
         self._seconds: dict[_Kin, tuple[float, int]] = {}
 
     def learn(self, task: Task, record: Record) -> None:
-        """Take note of what a task took."""
+        """Record the seconds of a task."""
         seconds = sum(record["seconds"].values())
         for kin in _kin(task):
             total, count = self._seconds.get(kin, (0.0, 0))
             self._seconds[kin] = total + seconds, count + 1
 
     def done(self, task: Task) -> None:
-        """Take note that a task is no longer to be done, whether it failed or not."""
+        """Record that a task has ended, successfully or not."""
         self._todo[_kin(task)[0]] -= 1
 
     def left(self) -> float | None:
-        """Seconds left, or None if nothing is known yet."""
+        """Return the seconds left, or None if no task has ended yet."""
         if not self._seconds:
             return None
         expected = (count * self._expected(kin) for kin, count in self._todo.items())
@@ -58,7 +58,7 @@ def _wider(kin: _Kin) -> Iterator[_Kin]:
 
 
 def in_words(seconds: float | None) -> str:
-    """A time left, for people.
+    """Format the time left.
 
     Examples
     --------

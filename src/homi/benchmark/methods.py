@@ -1,7 +1,7 @@
-"""All that can be compared, by name.
+"""Registry of methods, by name.
 
-A name may carry settings: ``"HOMI gamma=0"`` is HOMI without its graph. So variants of
-a method are methods of their own, and their results have places of their own.
+A name may carry settings: ``"HOMI gamma=0"`` is HOMI without its graph. A variant of
+a method is a method of its own, with its own results.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from homi.benchmark.baselines import (
     TunedNystroemRidge,
     TunedRidge,
 )
-from homi.benchmark.best import BestHOMI
+from homi.benchmark.homicv_variants import BestHOMI
 from homi.benchmark.values import plain_value
 from homi.estimators import (
     BILAS,
@@ -51,7 +51,7 @@ METHODS: dict[str, type[MultiLabelClassifier]] = {
     "HOMI": HOMI,
 }
 
-#: What a user would pick instead.
+#: Standard classifiers.
 BASELINES: dict[str, type[MultiLabelClassifier]] = {
     "ridge": Ridge,
     "nystroem-ridge": NystroemRidge,
@@ -59,13 +59,13 @@ BASELINES: dict[str, type[MultiLabelClassifier]] = {
     "logistic": Logistic,
 }
 
-#: HOMI with a part taken out.
+#: HOMI with one part removed.
 ABLATIONS: dict[str, type[MultiLabelClassifier]] = {
     "HOMI-without-B": WithoutLabels,
     "HOMI-step-wise": StepWise,
 }
 
-#: HOMI at its best, and its rivals: what a user would pick instead, at its best too.
+#: HOMICV, and standard classifiers with tuned hyperparameters.
 BEST: dict[str, type[MultiLabelClassifier]] = {
     "HOMICV": BestHOMI,
     "tuned-ridge": TunedRidge,
@@ -117,7 +117,7 @@ def _setting(name: str, word: str) -> tuple[str, Any]:
 
 
 def with_settings(base: str, **settings: Any) -> str:
-    """The name of a variant.
+    """Return the name of a variant.
 
     Examples
     --------
@@ -129,5 +129,5 @@ def with_settings(base: str, **settings: Any) -> str:
 
 
 def marked(method: str) -> str:
-    """A method's name in a table: † for one whose equations are a reconstruction."""
+    """Return a method's name for a table, with † if it is a reconstruction."""
     return f"{method}†" if EVERYTHING[method].reconstruction else method

@@ -1,4 +1,4 @@
-"""Names that people type: known, or an error with the nearest one."""
+"""Check names that people type, and suggest the nearest known one."""
 
 from __future__ import annotations
 

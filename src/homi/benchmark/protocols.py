@@ -1,4 +1,4 @@
-"""Protocols: what of a data set a method learns from, and what it is measured on."""
+"""Protocols: how a data set is prepared and split into training and test rows."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from homi.datasets import load
 
 
 class Rows(NamedTuple):
-    """Rows and labels of a data set as a protocol gives them."""
+    """Rows and labels of a data set, prepared by a protocol."""
 
     X: Any
     Y: NDArray[np.int8]
 
 
 class Split(NamedTuple):
-    """A fold: what to learn from, what to be measured on, and which rows that is."""
+    """Training rows, test rows, and the numbers of the test rows."""
 
     train: Rows
     test: Rows
@@ -32,7 +32,10 @@ class Split(NamedTuple):
 
 
 def split(protocol: str, dataset: str, fold: int, folds: int) -> Split:
-    """One of the shuffled folds; which rows are in it depends on the data set alone."""
+    """Return the training and test rows of a fold.
+
+    Which rows are in a fold depends on the data set only.
+    """
     rows = rows_of(protocol, dataset)
     is_test = fold_of_rows(dataset, len(rows.Y), folds) == fold
     train, test = np.flatnonzero(~is_test), np.flatnonzero(is_test)
@@ -42,7 +45,7 @@ def split(protocol: str, dataset: str, fold: int, folds: int) -> Split:
 
 
 def fold_of_rows(dataset: str, n: int, folds: int) -> NDArray[np.intp]:
-    """The fold in which each of n rows is tested."""
+    """Return the fold in which each of n rows is tested."""
     shuffled = KFold(folds, shuffle=True, random_state=seed_of(dataset))
     of_rows = np.empty(n, dtype=np.intp)
     for fold, (_, test) in enumerate(shuffled.split(of_rows)):
@@ -52,18 +55,18 @@ def fold_of_rows(dataset: str, n: int, folds: int) -> NDArray[np.intp]:
 
 @lru_cache(maxsize=1)
 def rows_of(protocol: str, dataset: str) -> Rows:
-    """All rows of a data set, as a protocol has them before they are split."""
+    """Return all rows of a data set, prepared by a protocol and not yet split."""
     return PROTOCOLS[protocol](dataset)
 
 
 def clean(dataset: str) -> Rows:
-    """The data set as it is: all that is learnt is learnt from a training fold."""
+    """Return the data set as it is; everything is learned from a training fold."""
     X, Y, *_ = load(dataset)
     return Rows(X, Y)
 
 
 def as_published(dataset: str) -> Rows:
-    """As the authors' script has it: all rows whitened together, before any split.
+    """Prepare rows as the authors' script does: whiten all of them before any split.
 
     Its loader reads the training half of enron and bibtex twice and takes the second
     copy for the test half, so that most test rows are in the training fold too.
@@ -86,8 +89,10 @@ PROTOCOLS: dict[str, Callable[[str], Rows]] = {
 
 
 def whiten(X: NDArray[Any]) -> NDArray[np.float64]:
-    """Principal components, each scaled to variance 1; those without variance go."""
-    centred = X - X.mean(axis=0)
-    left, values, _ = scipy.linalg.svd(centred, full_matrices=False, check_finite=False)
+    """Return the principal components with variance, each scaled to variance 1."""
+    centered = X - X.mean(axis=0)
+    left, values, _ = scipy.linalg.svd(
+        centered, full_matrices=False, check_finite=False
+    )
     keep = values > 1e-10 * values[0]
     return left[:, keep] * np.sqrt(len(X))

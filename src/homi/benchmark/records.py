@@ -1,25 +1,62 @@
-"""What is wrong with a stored record, if anything is."""
+"""Checks of a stored record: complete, of the right types, and of the right task."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
+from homi.benchmark.cells import Cell, Record, Task
 from homi.benchmark.values import said
 
-#: What is timed of a cell.
+#: Timed steps of a cell.
 TIMES = ("search", "fit", "predict")
 
 
-def fault_of(record: Any, key: str, values: str) -> str | None:
-    """What a record lacks, or has of another type than was written; None if nothing.
+def key_of(task: Task) -> str:
+    """Return the entry of a record that names its task."""
+    return "cell" if isinstance(task, Cell) else "study"
 
-    ``key`` is where it says what it is of, "cell" or "study"; ``values`` is "metrics",
-    or the kind of study whose findings it has.
+
+def check_record(record: Any, task: Task, place: str, remedy: str) -> Record:
+    """Return the record if it is whole and belongs to the task.
+
+    Parameters
+    ----------
+    record : object
+        What was read.
+    task : Cell or Study
+        What the place says it is.
+    place, remedy : str
+        Where it was read, and what to do if it is damaged; both for the message.
+
+    Raises
+    ------
+    ValueError
+        If a part is missing, has the wrong type, or names another task.
     """
+    if (fault := _fault_of(record, task)) is not None:
+        raise damaged(place, fault, remedy)
+    named = record[key_of(task)]
+    if named != asdict(task):
+        raise ValueError(
+            f"{place} holds the result of {named}, not of the task that its place "
+            "names; move it back or delete it."
+        )
+    return record
+
+
+def damaged(place: str, fault: object, remedy: str) -> ValueError:
+    """Return the error for a record that cannot be used."""
+    return ValueError(f"{place} is not a result of this program ({fault}); {remedy}.")
+
+
+def _fault_of(record: Any, task: Task) -> str | None:
     if not isinstance(record, dict):
         return "it is no object"
+    key = key_of(task)
     main = "metrics" if key == "cell" else "found"
     for part in (key, main, "parameters", "seconds", "asked", "made_with"):
         if not isinstance(record.get(part), dict):
@@ -27,9 +64,9 @@ def fault_of(record: Any, key: str, values: str) -> str | None:
     for name, value in record["seconds"].items():
         if not (_is_number(value) and 0 <= value < math.inf):
             return f"{said(name)} took {said(value)} seconds"
-    if key == "cell":
+    if isinstance(task, Cell):
         return _fault_of_cell(record)
-    return _fault_of_findings(record["found"], _FINDINGS[values])
+    return _fault_of_findings(record["found"], _FINDINGS[task.kind])
 
 
 def _fault_of_cell(record: dict[str, Any]) -> str | None:
@@ -38,7 +75,7 @@ def _fault_of_cell(record: dict[str, Any]) -> str | None:
         if not isinstance(name, str) or name not in metrics:
             return f"{said(name)} was asked for and is not there"
     for name, value in metrics.items():
-        # An AUC of labels that have one value only is NaN.
+        # The AUC of labels with a single value is NaN.
         if not (_is_number(value) and (math.isnan(value) or 0 <= value <= 1)):
             return f"{said(name)} is {said(value)}, not a number from 0 to 1"
     if lacking := [name for name in TIMES if name not in record["seconds"]]:
@@ -57,7 +94,7 @@ def _fault_of_findings(found: dict[str, Any], kinds: dict[str, _Is]) -> str | No
 
 
 def _is_number(value: Any) -> bool:
-    # An integer of JSON may be too large for any arithmetic.
+    # An integer in JSON can be too large for arithmetic.
     is_integer = isinstance(value, int) and not isinstance(value, bool)
     return isinstance(value, float) or (is_integer and abs(value) < 2**63)
 
@@ -75,6 +112,10 @@ def _is_square(value: Any) -> bool:
     return rows(value) and all(len(row) == len(value) for row in value)
 
 
+def _is_fold_list(value: Any) -> bool:
+    return _is_text(value) and re.fullmatch(r"\d{1,3}( \d{1,3})*", value) is not None
+
+
 _Is = Callable[[Any], bool]
 
 _COUNTS = (
@@ -82,7 +123,7 @@ _COUNTS = (
     *("rank", "imbalance_mean", "imbalance_max", "scumble", "unlabelled"),
 )
 
-#: What each kind of study finds.
+#: Entries of ``found`` for each kind of study.
 _FINDINGS: dict[str, dict[str, _Is]] = {
     "characteristics": {
         "name": _is_text,
@@ -92,5 +133,5 @@ _FINDINGS: dict[str, dict[str, _Is]] = {
     },
     "convergence": dict.fromkeys(("paper", "joint"), _list_of(_is_number)),
     "correlations": {"labels": _list_of(_is_text), "B": _is_square},
-    "folds": {"fold_of_row": _is_text},
+    "folds": {"fold_of_row": _is_fold_list},
 }

@@ -1,4 +1,4 @@
-"""Stored cells as tables of numbers: means and deviations over folds."""
+"""Stored cells as data frames: values, means and standard deviations over folds."""
 
 from __future__ import annotations
 
@@ -7,25 +7,31 @@ from pathlib import Path
 
 import pandas as pd
 
-from homi.benchmark.cells import USUAL_AUC, Cell, Record, stored
+from homi.benchmark.cells import USUAL_AUC, Cell, Record
 from homi.benchmark.experiment import Experiment
-from homi.benchmark.printed import printed_results
 from homi.benchmark.records import TIMES
 from homi.benchmark.runner import sort_out
+from homi.benchmark.store import stored
 from homi.metrics import PAPER_METRICS
 
-_KEYS = ["protocol", "dataset", "method"]
-
-#: Methods whose printed "macro-averaging AUC" is 1 less the Hamming loss on all twelve
-#: data sets; so it is by the protocol that does as was published.
-ACCURACY_FOR_AUC = ("HOMI", "ML-LRC")
+#: Columns that name what a row is about.
+KEYS = ["protocol", "dataset", "method"]
 
 
 def read_results(directory: Path, experiment: Experiment | None = None) -> pd.DataFrame:
-    """One row per stored cell: what it is of, the metrics, and the seconds.
+    """Read stored cells: a row each, with the task, the metrics and the seconds.
 
-    Cells that the experiment, if one is given, does not ask for as they are, and those
-    without a metric of today, are refused.
+    Parameters
+    ----------
+    directory : Path
+        Journal of the experiment; its table is next to it.
+    experiment : Experiment or None, default=None
+        If given, results that are stale or foreign to it are refused.
+
+    Raises
+    ------
+    ValueError
+        If a result is damaged, lacks a metric, or is refused.
     """
     if experiment is None:
         return as_frame(stored(directory))
@@ -43,7 +49,7 @@ def read_results(directory: Path, experiment: Experiment | None = None) -> pd.Da
 
 
 def as_frame(cells: Iterable[tuple[Cell, Record]]) -> pd.DataFrame:
-    """A row per cell; one that lacks a metric is refused, not averaged without."""
+    """Return a row per cell; refuse a cell that lacks a metric."""
     cells = list(cells)
     for cell, record in cells:
         for name in (*PAPER_METRICS, USUAL_AUC):
@@ -54,54 +60,33 @@ def as_frame(cells: Iterable[tuple[Cell, Record]]) -> pd.DataFrame:
                 )
     rows = [
         {
-            **{key: getattr(cell, key) for key in (*_KEYS, "fold")},
+            **{key: getattr(cell, key) for key in (*KEYS, "fold")},
             **record["metrics"],
             **record["seconds"],
         }
         for cell, record in cells
     ]
-    columns = [*_KEYS, "fold", *PAPER_METRICS, USUAL_AUC, *TIMES]
+    columns = [*KEYS, "fold", *PAPER_METRICS, USUAL_AUC, *TIMES]
     return pd.DataFrame(rows, columns=columns)
 
 
-def summarise(results: pd.DataFrame, *, usual_auc: bool = True) -> pd.DataFrame:
-    """Mean, standard deviation (ddof = 1) and number of folds of every metric.
+def summarize(results: pd.DataFrame) -> pd.DataFrame:
+    """Return mean, standard deviation (ddof = 1) and number of folds of every metric.
 
-    The index is protocol, data set, method and metric. What the paper prints is there
-    too, as protocol ``"printed"``. The AUC of the clean protocol is the usual one, or,
-    without ``usual_auc``, that which the paper defines: ties count as right.
+    Parameters
+    ----------
+    results : DataFrame
+        A row per cell, as :func:`read_results` returns it.
+
+    Returns
+    -------
+    DataFrame
+        Columns mean, std and folds; the index is protocol, data set, method, metric.
     """
-    named = _under_published_names(_with_usual_auc(results) if usual_auc else results)
-    long = named.melt([*_KEYS, "fold"], list(PAPER_METRICS), "metric")
-    measured = long.groupby([*_KEYS, "metric"])["value"].agg(["mean", "std", "count"])
-    measured = measured.rename(columns={"count": "folds"})
-    whole = pd.concat([measured, _printed()]) if len(measured) else _printed()
-    # Rows of a sorted index are found without looking at all of them.
-    return whole.sort_index()
-
-
-def _with_usual_auc(results: pd.DataFrame) -> pd.DataFrame:
-    clean = results["protocol"] == "clean"
-    return results.assign(
-        macro_auc=results["macro_auc"].where(~clean, results[USUAL_AUC])
-    )
-
-
-def _under_published_names(results: pd.DataFrame) -> pd.DataFrame:
-    """Where the authors print 1 less the Hamming loss as AUC, so do we."""
-    bases = results["method"].str.split(r"[ ]|-without|-step", regex=True).str[0]
-    there = (results["protocol"] == "as-published") & bases.isin(ACCURACY_FOR_AUC)
-    auc = results["macro_auc"].where(~there, 1 - results["hamming_loss"])
-    return results.assign(macro_auc=auc)
-
-
-def _printed() -> pd.DataFrame:
-    rows = {
-        ("printed", dataset, method, metric): (cell.mean, cell.std, 5)
-        for (metric, method, dataset), cell in printed_results().items()
-    }
-    index = pd.MultiIndex.from_tuples(rows, names=[*_KEYS, "metric"])
-    return pd.DataFrame(list(rows.values()), index, ["mean", "std", "folds"])
+    long = results.melt([*KEYS, "fold"], list(PAPER_METRICS), "metric")
+    summary = long.groupby([*KEYS, "metric"])["value"].agg(["mean", "std", "count"])
+    # Rows of a sorted index are found without a scan.
+    return summary.rename(columns={"count": "folds"}).sort_index()
 
 
 def means_of(
@@ -111,9 +96,23 @@ def means_of(
     methods: Sequence[str] | None = None,
     folds: int = 1,
 ) -> pd.DataFrame:
-    """Means of one metric by one protocol: a row per data set, a column per method.
+    """Return the means of one metric under one protocol.
 
-    NaN where there are fewer folds than asked for.
+    Parameters
+    ----------
+    summary : DataFrame
+        As :func:`summarize` returns it.
+    protocol, metric : str
+        What to select.
+    methods : sequence of str or None, default=None
+        Columns of the result; None for all methods.
+    folds : int, default=1
+        A mean over fewer folds becomes NaN.
+
+    Returns
+    -------
+    DataFrame
+        A row per data set, a column per method.
     """
     levels = summary.index.droplevel(["dataset", "method"])
     here = summary[levels.isin([(protocol, metric)]) & (summary["folds"] >= folds)]
@@ -122,6 +121,6 @@ def means_of(
 
 
 def complete(means: pd.DataFrame, datasets: Sequence[str]) -> pd.DataFrame:
-    """The data sets, in this order, on which all methods were run."""
+    """Return the rows of the data sets, in this order, that have all methods."""
     there = [name for name in datasets if name in means.index]
     return means.loc[there].dropna(axis=0)

@@ -1,26 +1,19 @@
-"""Run the tasks that are missing, and nothing else."""
+"""Run the missing tasks of an experiment."""
 
 from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable, Iterable
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 from homi.atomic_write import remove_leftovers_below
-from homi.benchmark.cells import (
-    Record,
-    Task,
-    recall,
-    store,
-    stored,
-    stored_studies,
-)
+from homi.benchmark.cells import Record, Task
 from homi.benchmark.compute import asked, compute
 from homi.benchmark.engines import Engine, local
 from homi.benchmark.experiment import Experiment
+from homi.benchmark.store import everything, recall, store
 
 Done = Callable[[Task, Record], None]
 
@@ -28,18 +21,18 @@ Done = Callable[[Task, Record], None]
 def missing(
     experiment: Experiment, tasks: Iterable[Task], directory: Path
 ) -> list[Task]:
-    """Tasks without a result, or whose result was asked for with something else."""
+    """Return the tasks without a current result."""
     return [task for task in tasks if not is_current(experiment, task, directory)]
 
 
 def is_current(experiment: Experiment, task: Task, directory: Path) -> bool:
-    """Whether a task has a result, of what the experiment asks for now."""
+    """Return True if a task has a result of what the experiment asks for now."""
     record = recall(directory, task)
     return record is not None and record["asked"] == asked(experiment, task)
 
 
 class Stored(NamedTuple):
-    """Results of a directory: of what an experiment asks for now, and others."""
+    """Results of an experiment: current ones, stale ones and foreign ones."""
 
     current: list[tuple[Task, Record]]
     stale: list[Task]
@@ -47,15 +40,13 @@ class Stored(NamedTuple):
 
 
 def sort_out(experiment: Experiment, directory: Path) -> Stored:
-    """Read all results of a directory.
+    """Read all results of an experiment, and separate those that are not current.
 
     Those that were asked for with something else are stale, as for :func:`missing`;
     those of tasks that the experiment has not are foreign.
     """
     wanted, found = set(experiment.tasks()), Stored([], [], [])
-    results: chain[tuple[Task, Record]]
-    results = chain(stored(directory), stored_studies(directory))
-    for task, record in results:
+    for task, record in everything(directory).items():
         if task not in wanted:
             found.foreign.append(task)
         elif record["asked"] != asked(experiment, task):
@@ -66,7 +57,7 @@ def sort_out(experiment: Experiment, directory: Path) -> Stored:
 
 
 class Failure(NamedTuple):
-    """A task that ended in an error, and what it said."""
+    """A task that ended in an error, and the message."""
 
     task: Task
     error: str
@@ -81,7 +72,7 @@ def run(
     done: Done = lambda task, record: None,
     failed: Callable[[Failure], None] = lambda failure: None,
 ) -> list[Failure]:
-    """Compute tasks; each is stored as soon as it is there.
+    """Compute tasks and store each result as soon as it is there.
 
     Whatever ends the run, at most the tasks under way are lost. A task that fails
     does not end the others; those that failed are returned.
@@ -109,7 +100,7 @@ def _outcome(
 
 
 def current_commit() -> str:
-    """The commit of this code if it runs from a clean checkout; else it says so."""
+    """Return the commit of this code, and whether the checkout has changes."""
     here = Path(__file__).parent
     try:
         commit = _git(here, "rev-parse", "HEAD")

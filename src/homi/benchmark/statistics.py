@@ -1,4 +1,4 @@
-"""Which differences between methods are more than chance: ranks, Friedman, Holm.
+"""Significance of differences between methods: ranks, Friedman, Holm.
 
 Every function takes one metric's means as a data frame, a row per data set and a
 column per method, and whether a greater value is the better one.
@@ -15,13 +15,13 @@ from statsmodels.stats.multitest import multipletests
 
 
 def average_ranks(means: pd.DataFrame, *, greater_is_better: bool) -> pd.Series:
-    """Mean rank of each method over the data sets; 1 is best, ties share a rank."""
+    """Return the mean rank of each method over the data sets; 1 is best."""
     ranks = means.rank(axis=1, ascending=not greater_is_better, method="average")
     return ranks.mean()
 
 
 class Friedman(NamedTuple):
-    """Friedman's test that all methods are alike, and Iman and Davenport's F of it.
+    """Friedman's test that all methods are alike, and Iman and Davenport's F.
 
     ``chi2`` counts tied ranks as ties; ``f`` is the usual F from the ranks alone, as
     in the HOMI paper, and ``f_ties`` the one from ``chi2``.
@@ -37,7 +37,7 @@ class Friedman(NamedTuple):
 def friedman(
     means: pd.DataFrame, *, greater_is_better: bool, alpha: float = 0.05
 ) -> Friedman:
-    """Friedman's test over N data sets and k methods."""
+    """Run Friedman's test over N data sets and k methods."""
     N, k = means.shape
     found = stats.friedmanchisquare(*means.to_numpy().T)
     ranks = average_ranks(means, greater_is_better=greater_is_better)

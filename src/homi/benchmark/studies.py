@@ -1,4 +1,4 @@
-"""What is learnt from all rows of a data set: size, folds, a descent, a matrix B."""
+"""Studies of all rows of a data set: sizes, folds, convergence, matrix B."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Found = dict[str, Any]
 
 
 def characteristics(dataset: str, rows: Rows, parameters: dict[str, Any]) -> Found:
-    """Tables 1 and 2: sizes and label statistics. Neither rows nor parameters count."""
+    """Return sizes and label statistics (Tables 1 and 2) of the data set itself."""
     return asdict(summarize(load(dataset), dataset))
 
 
 def convergence(dataset: str, rows: Rows, parameters: dict[str, Any]) -> Found:
-    """Figure 6: the objective after each of up to 100 sweeps, the paper's and ours."""
+    """Return the objective after each sweep (Figure 6), the paper's and joint ones."""
     return {
         sweep: [total(terms) for terms in _descent(rows, parameters, sweep)]
         for sweep in ("paper", "joint")
@@ -35,14 +35,14 @@ def _descent(rows: Rows, parameters: dict[str, Any], sweep: str) -> list[Any]:
 
 
 def correlations(dataset: str, rows: Rows, parameters: dict[str, Any]) -> Found:
-    """Figure 1: B, and whose row and column is whose."""
+    """Return B and the names of the labels (Figure 1)."""
     model: Any = HOMI
     B = model(**parameters).fit(*rows).label_correlation_
     return {"labels": load(dataset).label_names, "B": B.tolist()}
 
 
 def folds(dataset: str, rows: Rows, parameters: dict[str, Any]) -> Found:
-    """The fold that each row is tested in, first row first."""
+    """Return the test fold of each row, first row first."""
     of_rows = fold_of_rows(dataset, len(rows.Y), parameters["folds"])
     return {"fold_of_row": " ".join(map(str, of_rows))}
 

@@ -1,4 +1,4 @@
-"""A table: rows of cells, and three ways to write them."""
+"""A table, and how it is written as Markdown, LaTeX and CSV."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv
 import io
 from dataclasses import dataclass
 
-#: What a cell says that has no result.
+#: Text of a cell without a result.
 NOT_RUN = "not run"
 
 
@@ -27,7 +27,7 @@ class Table:
     rows: tuple[tuple[Entry, ...], ...]
 
     def markdown(self) -> str:
-        """A pipe table; the best entry of a column in bold."""
+        """Return a pipe table, with the best entry of a column in bold."""
         lines = [[_piped(name) for name in self.columns], ["---"] * len(self.columns)]
         lines += [
             [_bold(_piped(e.text), e, "**{}**") for e in row] for row in self.rows
@@ -36,7 +36,7 @@ class Table:
         return f"{self.caption}\n\n{body}\n"
 
     def latex(self) -> str:
-        """A booktabs table."""
+        """Return a LaTeX table for the package booktabs."""
         rows = [
             [_bold(_tex(e.text), e, r"\textbf{{{}}}") for e in row] for row in self.rows
         ]
@@ -55,7 +55,7 @@ class Table:
         return "\n".join(lines) + "\n"
 
     def csv(self) -> str:
-        """Comma-separated text without marks of the best."""
+        """Return comma-separated text; the best entries are not marked."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(self.columns)
@@ -68,7 +68,7 @@ def _bold(written: str, entry: Entry, form: str) -> str:
 
 
 def _piped(text: str) -> str:
-    """A cell of a pipe table: a bar or the end of a line would end the cell."""
+    """Escape a cell of a pipe table, which a bar or a line break would end."""
     return " ".join(text.replace("\\", r"\\").replace("|", r"\|").split())
 
 

@@ -1,4 +1,4 @@
-"""Values that people write into a file: of the right type, or one sentence."""
+"""Check values that people write into a file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def said(value: Any) -> str:
-    """A value in a message, cut short."""
+    """Return a value for a message, cut short."""
     text = repr(value)
     return "absent" if value is None else text[:60] + "..." * (len(text) > 60)
 

@@ -1,4 +1,4 @@
-"""``homi bench``: run experiments, see how far they are, check them, report them."""
+"""``homi bench``: run, inspect, check, pack and report experiments."""
 
 from __future__ import annotations
 
@@ -17,19 +17,24 @@ from rich.table import Table
 
 from homi.benchmark.cells import Study, Task
 from homi.benchmark.engines import Engine, cluster, local
-from homi.benchmark.exchange import Difference
+from homi.benchmark.exchange import Difference, wrong_folds
 from homi.benchmark.exchange import merge as merge_results
 from homi.benchmark.exchange import verify as verify_results
 from homi.benchmark.experiment import Experiment
 from homi.benchmark.experiment_file import read_experiment
+from homi.benchmark.packed import table_of
 from homi.benchmark.runner import missing, sort_out
 from homi.benchmark.runner import run as run_tasks
+from homi.benchmark.store import pack as pack_results
+from homi.benchmark.store import place
+from homi.benchmark.store import unpack as unpack_results
 from homi.cli.bench_progress import progress
+from homi.cli.command import command
 from homi.cli.errors import one_sentence
 from homi.datasets.load import at_hand
 
 bench_app = typer.Typer(
-    help="Experiments: run them, see how far they are, check them, report them.\n\n"
+    help="Run, inspect, check, pack and report experiments.\n\n"
     "Example: homi bench run benchmarks/paper.toml --quick, and then "
     "homi bench report benchmarks/paper.toml --quick",
     no_args_is_help=True,
@@ -38,7 +43,10 @@ bench_app = typer.Typer(
 File = Annotated[Path, typer.Argument(metavar="EXPERIMENT", help="A TOML file.")]
 Results = Annotated[
     Path | None,
-    typer.Option(help="Directory of the results. Default: results/NAME."),
+    typer.Option(
+        help="Directory of the journal, one file per result; the packed table is "
+        "DIRECTORY.parquet. Default: results/NAME."
+    ),
 ]
 Protocols = Annotated[
     list[str] | None,
@@ -75,7 +83,7 @@ class EngineName(StrEnum):
     dask = "dask"
 
 
-@bench_app.command()
+@command(bench_app)
 def run(
     file: File,
     datasets: Datasets = None,
@@ -92,10 +100,11 @@ def run(
     ] = None,
     results: Results = None,
 ) -> None:
-    """Run what is missing of an experiment, and nothing else.
+    """Run the missing tasks of an experiment.
 
-    Every task is stored as it ends: interrupt the run at any time, and start it again
-    to go on. Data sets that are not at hand are left out, and named.
+    Every result is stored as soon as it is computed: interrupt the run at any time and
+    start it again to continue. Data sets that are not on this machine are skipped and
+    named.
 
     Example: homi bench run benchmarks/paper.toml --datasets yeast --jobs 2
     """
@@ -116,7 +125,7 @@ def run(
                     experiment, todo, directory, engine=chosen, done=done, failed=failed
                 )
         except KeyboardInterrupt:
-            console.print("Stopped. What was done is stored: run it again to go on.")
+            console.print("Stopped. Finished tasks are stored: run it again to go on.")
             raise typer.Exit(130) from None
     if failures:
         console.print(f"{len(failures)} of {len(todo)} tasks failed; see above.")
@@ -125,7 +134,7 @@ def run(
 
 @contextmanager
 def _kill_as_interrupt() -> Iterator[None]:
-    """By default, kill would leave the processes to their tasks."""
+    """Treat SIGTERM as Ctrl-C; by default it would leave the processes running."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
@@ -133,7 +142,7 @@ def _kill_as_interrupt() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-@bench_app.command()
+@command(bench_app)
 def status(
     file: File,
     datasets: Datasets = None,
@@ -142,7 +151,7 @@ def status(
     quick: Quick = False,
     results: Results = None,
 ) -> None:
-    """Show what of an experiment is there, and what is missing.
+    """Show which results of an experiment are there and which are missing.
 
     Example: homi bench status benchmarks/paper.toml
     """
@@ -153,17 +162,17 @@ def status(
         absent = set(missing(experiment, tasks, directory))
         _tell_unused(console, experiment, directory)
     table = Table("protocol", "data set", "there", "missing", box=SIMPLE_HEAD)
-    for place in dict.fromkeys((task.protocol, task.dataset) for task in tasks):
-        here = [task for task in tasks if (task.protocol, task.dataset) == place]
+    for group in dict.fromkeys((task.protocol, task.dataset) for task in tasks):
+        here = [task for task in tasks if (task.protocol, task.dataset) == group]
         lacking = Counter(_what(task) for task in here if task in absent)
         there = f"{len(here) - lacking.total()}/{len(here)}"
-        table.add_row(*place, there, _missing(lacking, Counter(map(_what, here))))
+        table.add_row(*group, there, _missing(lacking, Counter(map(_what, here))))
     console.print(table)
     console.print(f"{len(tasks) - len(absent)} of {len(tasks)} tasks are there.")
 
 
 def _missing(lacking: Counter[str], wanted: Counter[str]) -> str:
-    """What is missing, with how much of it where that is not all."""
+    """List what is missing, with counts where only some folds are."""
     names = [
         name if count == wanted[name] else f"{name} ({count} of {wanted[name]})"
         for name, count in lacking.items()
@@ -171,25 +180,25 @@ def _missing(lacking: Counter[str], wanted: Counter[str]) -> str:
     return "all" if lacking == wanted else ", ".join(names)
 
 
-@bench_app.command()
+@command(bench_app)
 def report(
     file: File,
     quick: Quick = False,
     sensitivity: Sensitivity = None,
     results: Results = None,
     output: Annotated[
-        Path | None, typer.Option(help="Directory to write. Default: report/NAME.")
+        Path | None, typer.Option(help="Output directory. Default: report/NAME.")
     ] = None,
 ) -> None:
     """Write every table and figure from the stored results.
 
-    One HTML page that needs nothing else, and the same as Markdown, CSV, LaTeX, SVG
-    and PDF files. Nothing is computed: what was not run is shown as not run.
+    The report is one self-contained HTML page, and the same as Markdown, CSV, LaTeX,
+    SVG and PDF files. Nothing is computed: what was not run is shown as not run.
 
-    Example: homi bench report benchmarks/paper.toml --output report
+    Example: homi bench report benchmarks/paper.toml --output build/report
     """
+    from homi.paper import paper_page
     from homi.report import write
-    from homi.report.paper import paper_page
 
     console = Console(soft_wrap=True)
     with one_sentence():
@@ -200,75 +209,141 @@ def report(
     console.print(f"{target / 'index.html'} is written.")
 
 
-@bench_app.command()
+@command(bench_app)
 def merge(
     file: File,
     sources: Annotated[
-        list[Path], typer.Argument(help="Directories of results of the experiment.")
+        list[Path],
+        typer.Argument(help="Results of the experiment: journals or packed tables."),
     ],
     quick: Quick = False,
     results: Results = None,
     tolerance: Annotated[
-        float, typer.Option(min=0, help="Largest difference that is none.")
+        float, typer.Option(min=0, help="Largest difference to ignore.")
     ] = 1e-6,
 ) -> None:
-    """Join results of several machines. Nothing that is here already is replaced.
+    """Copy results of other machines. No result that is already here is replaced.
 
     Example: homi bench merge benchmarks/paper.toml /mnt/other/results/paper
     """
     console = Console(soft_wrap=True)
     with one_sentence():
         experiment, directory = _opened(file, quick, results)
-        for source in sources:
-            if not source.is_dir():
-                raise ValueError(f"{source} is not a directory of results.")
-            _tell_unused(console, experiment, source)
-        merged = merge_results(experiment, sources, directory, tolerance)
-    console.print(f"{len(merged.taken)} results taken over into {directory}.")
+        journals = [_journal(source) for source in sources]
+        for journal in journals:
+            _tell_unused(console, experiment, journal)
+        merged = merge_results(experiment, journals, directory, tolerance)
+    console.print(f"{len(merged.taken)} results copied into {directory}.")
     for conflict in merged.conflicts:
         console.print(f"{conflict.task}  differs by {conflict.size:.2g}: ours is kept")
     if merged.conflicts:
         raise typer.Exit(1)
 
 
-@bench_app.command()
+@command(bench_app)
 def verify(
     file: File,
     datasets: Datasets = None,
     methods: Methods = None,
     protocols: Protocols = None,
     quick: Quick = False,
-    sample: Annotated[int, typer.Option(min=1, help="How many.")] = 10,
-    seed: Annotated[int, typer.Option(help="Which ones.")] = 0,
+    sample: Annotated[int, typer.Option(min=1, help="Results to compute.")] = 10,
+    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
     tolerance: Annotated[
-        float, typer.Option(min=0, help="Largest difference that is none.")
+        float, typer.Option(min=0, help="Largest difference to ignore.")
     ] = 1e-6,
     results: Results = None,
 ) -> None:
-    """Compute a random sample of the stored results again, and compare.
+    """Check stored results: compute a random sample again and compare.
+
+    The checksums of all test folds are compared with the stored folds as well.
 
     Example: homi bench verify benchmarks/paper.toml --datasets yeast --sample 5
     """
     console = Console(soft_wrap=True)
     with one_sentence():
         experiment, directory = _opened(file, quick, results)
-        tasks = _at_hand(_tasks(experiment, datasets, methods, protocols), console)
-        found = verify_results(experiment, tasks, directory, sample, seed)
+        tasks = _tasks(experiment, datasets, methods, protocols)
+        if len(missing(experiment, tasks, directory)) == len(tasks):
+            raise ValueError(
+                f"{directory} has no current result of these tasks, so there is "
+                f"nothing to verify; run `homi bench run {file}` first."
+            )
+        wrong = wrong_folds(directory)
+        for cell in wrong:
+            console.print(f"{cell}  was not tested on the rows of the stored fold")
+        here = _at_hand(tasks, console)
+        found = verify_results(experiment, here, directory, sample, seed)
         differ = [_checked(console, item, tolerance) for item in found]
+        if not differ:
+            raise ValueError(
+                "none of the stored results can be computed again: their data sets are "
+                "not on this machine; see above."
+            )
     console.print(f"{len(differ) - sum(differ)} of {len(differ)} are as stored.")
-    if any(differ):
+    if any(differ) or wrong:
         raise typer.Exit(1)
 
 
+@bench_app.command()
+def pack(
+    file: File,
+    quick: Quick = False,
+    sensitivity: Sensitivity = None,
+    results: Results = None,
+) -> None:
+    """Write all current results into one table, the file to commit.
+
+    The table is a Parquet file next to the journal. It has the results of the journal
+    and, for tasks that the journal does not have, those of the table before. Results
+    that are out of date or of no task of the experiment are named and left out. The
+    journal stays as it is.
+
+    Example: homi bench pack benchmarks/paper.toml
+    """
+    console = Console(soft_wrap=True)
+    with one_sentence():
+        experiment, directory = _opened(file, quick, results, sensitivity)
+        _tell_unused(console, experiment, directory)
+        current = dict(sort_out(experiment, directory).current)
+        if not current:
+            raise ValueError(
+                f"{directory} has no current results to pack; run `homi bench run "
+                f"{file}` first."
+            )
+        table = pack_results(directory, current)
+    size = table.stat().st_size / 1000
+    console.print(f"{len(current)} results packed into {table} ({size:,.0f} kB).")
+
+
+@bench_app.command()
+def unpack(file: File, quick: Quick = False, results: Results = None) -> None:
+    """Write the journal, one file per result, from the packed table.
+
+    Files that are there already are not replaced.
+
+    Example: homi bench unpack benchmarks/paper.toml
+    """
+    console = Console(soft_wrap=True)
+    with one_sentence():
+        _, directory = _opened(file, quick, results)
+        done = unpack_results(directory)
+    for task in done.kept[:_MOST_NAMED]:
+        console.print(f"{task.path(directory)}  differs from the table: kept")
+    if done.kept:
+        console.print(f"{len(done.kept)} files differ from the table and are kept.")
+    console.print(f"{len(done.written)} results unpacked into {directory}.")
+
+
 def _tell_unused(console: Console, experiment: Experiment, directory: Path) -> None:
-    """Name results that count as missing, or as nothing at all."""
+    """Name results that are out of date or belong to no task."""
     _, stale, foreign = sort_out(experiment, directory)
     for tasks, what in (
-        (stale, "out of date: they count as missing, and a run replaces them"),
+        (stale, "out of date: they count as missing, and `run` replaces them"),
         (foreign, f"of no task of {experiment.name}: they are left out"),
     ):
         for task in tasks[:_MOST_NAMED]:
-            console.print(f"{task.path(directory)}  {what.partition(':')[0]}")
+            console.print(f"{place(directory, task)}  {what.partition(':')[0]}")
         if tasks:
             console.print(f"{len(tasks)} stored results are {what}.")
 
@@ -293,13 +368,23 @@ def _opened(
     return experiment, results or Path("results") / experiment.name
 
 
+def _journal(source: Path) -> Path:
+    """Return the journal of a directory or table that was named as a source."""
+    directory = source.with_suffix("") if source.suffix == ".parquet" else source
+    if not directory.is_dir() and not table_of(directory).is_file():
+        raise ValueError(
+            f"{source} has no results; name a directory of results or a packed table."
+        )
+    return directory
+
+
 def _tasks(experiment: Experiment, *choices: list[str] | None) -> list[Task]:
-    """Those of the data sets, methods and protocols that were chosen."""
+    """Return the tasks of the chosen data sets, methods and protocols."""
     return list(experiment.tasks(*map(_names, choices)))
 
 
 def _names(given: list[str] | None) -> list[str] | None:
-    """Names that were given one by one or with commas between them."""
+    """Split names that are separated by commas."""
     if given is None:
         return None
     return [name.strip() for text in given for name in text.split(",") if name.strip()]
@@ -308,7 +393,7 @@ def _names(given: list[str] | None) -> list[str] | None:
 def _engine(name: EngineName, scheduler: str | None, jobs: int) -> Engine:
     if name == EngineName.local:
         if scheduler is not None:
-            raise ValueError("a --scheduler is of --engine dask; pass that too.")
+            raise ValueError("--scheduler needs --engine dask; pass that too.")
         return local(jobs)
     if scheduler is None:
         raise ValueError(
@@ -327,6 +412,6 @@ def _at_hand(tasks: list[Task], console: Console) -> list[Task]:
     here = {name: at_hand(name) is not None for name in {t.dataset for t in tasks}}
     for name in sorted(name for name, found in here.items() if not found):
         console.print(
-            f"{name} is not at hand: left out. Bring it: homi data fetch {name}"
+            f"{name} is not on this machine: skipped. Get it: homi data fetch {name}"
         )
     return [task for task in tasks if here[task.dataset]]

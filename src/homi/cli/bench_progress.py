@@ -1,8 +1,8 @@
-"""How a run of an experiment is shown while it goes on."""
+"""Progress of a run on the terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,9 +15,10 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-from homi.benchmark.cells import Record, Task, stored, stored_studies
+from homi.benchmark.cells import Record, Task
 from homi.benchmark.forecast import Forecast, in_words
 from homi.benchmark.runner import Done, Failure
+from homi.benchmark.store import everything
 from homi.metrics import METRICS, PAPER_METRICS
 
 Hooks = tuple[Done, Callable[[Failure], None]]
@@ -27,9 +28,9 @@ Hooks = tuple[Done, Callable[[Failure], None]]
 def progress(
     console: Console, todo: list[Task], directory: Path, workers: int
 ) -> Iterator[Hooks]:
-    """A bar with the time left on a terminal, a line per task elsewhere."""
+    """Show a progress bar on a terminal, and a line per task elsewhere."""
     forecast = Forecast(todo, workers)
-    for task, record in _known(directory):
+    for task, record in everything(directory).items():
         forecast.learn(task, record)
     if not console.is_terminal:
         yield _lines(forecast)
@@ -43,11 +44,6 @@ def progress(
     )
     with Progress(*columns, console=console, transient=True) as bar:
         yield _bar(bar, forecast, len(todo))
-
-
-def _known(directory: Path) -> Iterable[tuple[Task, Record]]:
-    yield from stored(directory)
-    yield from stored_studies(directory)
 
 
 def _lines(forecast: Forecast) -> Hooks:

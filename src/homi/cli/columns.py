@@ -1,33 +1,42 @@
-"""Columns of a file -> rows of a model, the same way in every file."""
+"""Preprocessing of `homi fit`: columns of a file -> features of a model.
+
+Values are imputed and words are one-hot encoded by scikit-learn's ColumnTransformer.
+This module gives it numbers: a column of words holds positions in the list of words
+that the training file had.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
+from homi.arrays import dense
 from homi.datasets.dataset import Table
 from homi.datasets.files import short
-from homi.datasets.read import Missing, Nominal, codes, each_column, typical
+from homi.datasets.read import Missing, Nominal, codes
 
 Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Column:
-    """A feature as it was in training: its values if they are words, and its gaps."""
+    """A column of the training file; `words` is None for a column of numbers."""
 
     name: str
     words: list[str] | None = None
-    fill: float | None = None
 
-    def names(self, nominal: Nominal) -> list[str]:
-        """Names of the features that it becomes."""
+    def feature_names(self, nominal: Nominal) -> list[str]:
+        """Return the names of the features that the column becomes."""
         if self.words is None or nominal == "codes":
             return [self.name]
         return [f"{self.name}={word}" for word in self.words]
@@ -35,60 +44,154 @@ class Column:
 
 @dataclass(frozen=True)
 class Columns:
-    """What was learnt of the columns of a training file.
+    """Fitted preprocessing of the feature columns.
 
-    A column of words becomes a column of 0 and 1 for each word, or the word's
-    position. A missing value becomes what was typical in training, if anything.
+    Attributes
+    ----------
+    columns : list of Column
+        Columns of the training file, in its order.
+    nominal : {"onehot", "codes"}
+        How columns of words are encoded.
+    missing : {"error", "mean", "median", "most_frequent", "zero"}
+        How missing values are imputed. Columns of words take the most frequent word.
+    transformer : ColumnTransformer or None
+        Imputes and encodes numbers. None if numbers are features as they are.
     """
 
     columns: list[Column]
     nominal: Nominal
     missing: Missing
+    transformer: ColumnTransformer | None = None
 
     @property
     def names(self) -> list[str]:
-        """Of the columns in the file."""
+        """Names of the columns in the file."""
         return [column.name for column in self.columns]
 
     @property
     def feature_names(self) -> list[str]:
-        """Of the features of the model."""
-        parts = [column.names(self.nominal) for column in self.columns]
+        """Names of the features of the model, in the order of the columns."""
+        parts = [column.feature_names(self.nominal) for column in self.columns]
         return list(chain.from_iterable(parts))
 
     @classmethod
-    def learnt(cls, table: Table, nominal: Nominal, missing: Missing) -> Columns:
+    def fit(cls, table: Table, nominal: Nominal, missing: Missing) -> Columns:
+        """Fit the preprocessing to the feature columns of a training file."""
         table = numeric(table)
-        found = []
-        for j, column, n_absent in each_column(table.values):
-            words, fill = table.nominal.get(j), None
-            if missing != "error":
-                seen = np.concatenate([column[~np.isnan(column)], np.zeros(n_absent)])
-                how = missing if words is None else "most_frequent"
-                fill = typical(seen, how) if len(seen) and how != "zero" else 0.0
-            found.append(Column(table.names[j], words, fill))
-        return cls(found, nominal, missing)
+        words = (table.nominal.get(j) for j in range(len(table.names)))
+        columns = [Column(*pair) for pair in zip(table.names, words, strict=True)]
+        return cls(columns, nominal, missing)._fitted(table)
 
-    def rows(self, table: Table) -> Any:
-        """The rows of a table that has these columns, in this order."""
+    @classmethod
+    def restore(
+        cls, found: dict[str, Any], transformer: ColumnTransformer | None
+    ) -> Columns:
+        """Return the preprocessing of a model file; nonsense is a ValueError."""
+        columns = [Column(*_checked(*column)) for column in found["columns"]]
+        restored = cls(columns, *_checked_options(found), transformer)
+        n_columns, n_features = len(columns), len(restored.feature_names)
+        if transformer is None:
+            is_sound = restored._unfitted(is_sparse=False) is None
+        else:
+            row = _like_fitted(transformer, np.zeros((1, n_columns)))
+            is_sound = transformer.transform(row).shape == (1, n_features)
+        if not is_sound:
+            raise ValueError(f"{n_columns} columns do not become {n_features} features")
+        return restored
+
+    @classmethod
+    def restore_format_1(cls, found: dict[str, Any], *, is_sparse: bool) -> Columns:
+        """Return the preprocessing of a file of format 1: a fill for each column.
+
+        A transformer that is fitted to one row, the fills, imputes these.
+        """
+        columns = [
+            Column(*_checked(name, words)) for name, words, _ in found["columns"]
+        ]
+        fills = [0.0 if fill is None else fill for _, _, fill in found["columns"]]
+        if not np.isfinite(fills).all():
+            raise ValueError("a missing value is imputed by what is not finite")
+        row = np.array([fills], dtype=np.float64)
+        nominal = {j: c.words for j, c in enumerate(columns) if c.words is not None}
+        names = [column.name for column in columns]
+        values = sparse.csr_array(row) if is_sparse else row
+        restored = cls(columns, *_checked_options(found))
+        return restored._fitted(Table(names, values, nominal))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what a model file holds beside the transformer."""
+        columns = [[column.name, column.words] for column in self.columns]
+        return {"columns": columns, "nominal": self.nominal, "missing": self.missing}
+
+    def transform(self, table: Table) -> Any:
+        """Return the features of a table that has these columns, in this order."""
         table = numeric(table)
-        self._check_size(table)
-        plain = [column.words is None for column in self.columns]
-        if all(plain) and not table.nominal:
-            return self._finite(self._filled(table.values))
-        values = table.values.tocsc() if sparse.issparse(table.values) else table.values
-        blocks = [self._block(values, j, table) for j in range(len(self.columns))]
-        if sparse.issparse(values):
-            return self._finite(sparse.hstack(blocks, "csr"))
-        return self._finite(np.hstack(blocks))
+        is_sparse = sparse.issparse(table.values)
+        if self.transformer is not None:
+            is_sparse = self.transformer.sparse_output_
+        self._check_size(table, is_sparse=is_sparse)
+        X = self._numbers(table)
+        if self.transformer is None:
+            return X
+        X = _like_fitted(self.transformer, X)
+        return self.transformer.transform(X)[:, self._order()]
 
-    def _check_size(self, table: Table) -> None:
-        """Refuse rows that take too much memory; those of each call are soon free."""
+    def _fitted(self, table: Table) -> Columns:
+        is_sparse = sparse.issparse(table.values)
+        transformer = self._unfitted(is_sparse=is_sparse)
+        self._check_size(table, is_sparse=is_sparse)
+        if transformer is None:
+            return self
+        with np.errstate(over="ignore"):  # the model refuses numbers of that size
+            transformer.fit(self._numbers(table))
+        transformer.sparse_output_ = is_sparse  # even if there is no zero by chance
+        return replace(self, transformer=transformer)
+
+    def _unfitted(self, *, is_sparse: bool) -> ColumnTransformer | None:
+        numbers, words = self._groups()
+        if self.missing == "error" and (self.nominal == "codes" or not words):
+            return None
+        steps: list[Any] = []
+        if self.nominal == "onehot":
+            sizes = [len(self.columns[j].words or ()) for j in words]
+            lists = [np.arange(float(size)) for size in sizes]
+            steps = [
+                FunctionTransformer(dense, accept_sparse=True),
+                OneHotEncoder(
+                    categories=lists, handle_unknown="ignore", sparse_output=is_sparse
+                ),
+            ]
+        imputed: Any = "passthrough"
+        if self.missing != "error":
+            imputed = _imputer(self.missing)
+            steps.insert(len(steps) - 1, _imputer("most_frequent"))
+        groups = [("numbers", imputed, numbers)] if numbers else []
+        groups += [("words", make_pipeline(*steps), words)] if words else []
+        return ColumnTransformer(groups, sparse_threshold=1.0)
+
+    def _groups(self) -> tuple[list[int], list[int]]:
+        """Return the positions of columns of numbers, and of columns of words."""
+        words = [j for j, column in enumerate(self.columns) if column.words is not None]
+        numbers = [j for j, column in enumerate(self.columns) if column.words is None]
+        return numbers, words
+
+    def _order(self) -> Any:
+        """Return where the transformer has put the features of each column."""
+        numbers, words = self._groups()
+        if not numbers or not words:
+            return slice(None)
+        sizes = [len(column.feature_names(self.nominal)) for column in self.columns]
+        ends = np.cumsum([sizes[j] for j in (*numbers, *words)])
+        place = dict(zip((*numbers, *words), ends.tolist(), strict=True))
+        parts = [range(place[j] - size, place[j]) for j, size in enumerate(sizes)]
+        return np.array(list(chain.from_iterable(parts)), dtype=np.intp)
+
+    def _check_size(self, table: Table, *, is_sparse: bool) -> None:
+        """Refuse features that take too much memory."""
         if table.budget is None:
             return
-        is_sparse = sparse.issparse(table.values)
         widths = [
-            len(column.names(self.nominal))
+            len(column.words or ()) if self.nominal == "onehot" and column.words else 1
             for column in self.columns
             if column.words is not None or not is_sparse
         ]
@@ -101,75 +204,67 @@ class Columns:
         )
         table.budget.check(n_bytes, "its columns as features of the model")
 
-    def _filled(self, values: Any) -> Any:
-        """A copy without gaps, where training says what to put into them."""
-        if sparse.issparse(values):
-            values = values.tocsr().copy()
-            gaps = np.isnan(values.data)
-            values.data[gaps] = self._fills()[values.indices[gaps]]
-            return values
-        return np.where(np.isnan(values), self._fills(), values)
+    def _numbers(self, table: Table) -> Any:
+        """Return the table with words as positions among the words of training."""
+        pieces = list(self._pieces(table))
+        if sparse.issparse(table.values):
+            X = sparse.csr_array(sparse.hstack(pieces, "csr"))
+        else:
+            X = pieces[0] if len(pieces) == 1 else np.hstack(pieces)
+        _check_finite(X, self.names, may_miss=self.missing != "error")
+        return X
 
-    def _fills(self) -> Vector:
-        given = [column.fill for column in self.columns]
-        return np.array([np.nan if fill is None else fill for fill in given])
-
-    def _block(self, values: Any, j: int, table: Table) -> Any:
-        column, words = self.columns[j], table.nominal.get(j)
-        dense = values[:, [j]].toarray() if sparse.issparse(values) else values[:, [j]]
-        found = _recoded(column, words, dense[:, 0], strict=self.missing == "error")
-        if column.fill is not None:
-            found = np.where(np.isnan(found), column.fill, found)
-        if column.words is not None and self.nominal == "onehot":
-            _check_gaps(column.name, found)
-            block = found[:, None] == np.arange(len(column.words))
-            return _like(values, block.astype(np.float64))
-        return _like(values, found[:, None])
-
-    def _finite(self, X: Any) -> Any:
-        stored = X.data if sparse.issparse(X) else X
-        if np.isfinite(stored).all():
-            return X
-        bad = np.argwhere(~np.isfinite(stored))[0]
-        j = int(X.indices[bad[0]]) if sparse.issparse(X) else int(bad[1])
-        _check_gaps(self.feature_names[j], stored)
-        raise ValueError(
-            f"column {short(self.feature_names[j])} is infinite in a row; every value "
-            "must be a finite number."
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        columns = [[c.name, c.words, c.fill] for c in self.columns]
-        return {"columns": columns, "nominal": self.nominal, "missing": self.missing}
-
-    @classmethod
-    def from_json(cls, found: dict[str, Any]) -> Columns:
-        """The same again; what makes no sense is a ValueError."""
-        columns = [_checked(*column) for column in found["columns"]]
-        nominal, missing = found["nominal"], found["missing"]
-        if nominal not in get_args(Nominal) or missing not in get_args(Missing):
-            raise ValueError(f"nominal={nominal!r} and missing={missing!r} are unknown")
-        return cls(columns, nominal, missing)
+    def _pieces(self, table: Table) -> Iterator[Any]:
+        """Yield the columns of words one by one, and what is between them."""
+        is_sparse = sparse.issparse(table.values)
+        words = sorted({*self._groups()[1], *table.nominal})
+        values = table.values.tocsc() if is_sparse and words else table.values
+        start = 0
+        for j in words:
+            if start < j:
+                yield values[:, start:j]
+            column, known = self.columns[j], table.nominal.get(j)
+            found = dense(values[:, [j]])[:, 0]
+            coded = _recoded(column, known, found, strict=self.missing == "error")
+            yield sparse.csc_array(coded[:, None]) if is_sparse else coded[:, None]
+            start = j + 1
+        if start < values.shape[1]:
+            yield values[:, start:]
 
 
-def _checked(name: Any, words: Any, fill: Any) -> Column:
-    texts([name])
-    if words is not None:
-        texts(words)
-    if fill is not None and not np.isfinite(fill):
-        raise ValueError(f"{fill} fills no gap")
-    return Column(name, words, fill)
+def _like_fitted(transformer: ColumnTransformer, X: Any) -> Any:
+    """Return X sparse or dense, as the transformer was fitted."""
+    return sparse.csr_array(X) if transformer.sparse_output_ else dense(X)
+
+
+def _imputer(missing: Missing) -> SimpleImputer:
+    strategy = "constant" if missing == "zero" else missing
+    fill = 0.0 if missing == "zero" else None
+    # A column without any value stays, as zeros.
+    return SimpleImputer(strategy=strategy, fill_value=fill, keep_empty_features=True)
+
+
+def _checked(name: Any, words: Any) -> tuple[str, list[str] | None]:
+    (name,) = texts([name])
+    return name, None if words is None else texts(words)
+
+
+def _checked_options(found: dict[str, Any]) -> tuple[Nominal, Missing]:
+    nominal, missing = found["nominal"], found["missing"]
+    if nominal not in get_args(Nominal) or missing not in get_args(Missing):
+        raise ValueError(f"nominal={nominal!r} and missing={missing!r} are unknown")
+    return nominal, missing
 
 
 def texts(given: Any) -> list[str]:
-    """A list of texts, checked to be one."""
+    """Return a list of texts; anything else is a ValueError."""
     if not isinstance(given, list) or not all(isinstance(t, str) for t in given):
-        raise ValueError(f"{str(given)[:40]} is no list of texts")
+        raise ValueError(f"{str(given)[:40]} is not a list of texts")
     return given
 
 
 def numeric(table: Table) -> Table:
-    """Columns whose words are all numbers as these numbers; ARFF has {0,1} often."""
+    """Turn columns whose words are all numbers into these; ARFF often has {0,1}."""
     changed = {}
     for j, words in table.nominal.items():
         values = codes(words)
@@ -186,11 +281,10 @@ def numeric(table: Table) -> Table:
             table.budget.check(n_bytes, "its nominal columns as numbers")
         values = values.tolil() if sparse.issparse(values) else values.copy()
         for j, numbers in moved.items():
-            column = values[:, [j]]
-            dense = column.toarray() if sparse.issparse(column) else column
-            known = ~np.isnan(dense)
-            dense[known] = numbers[dense[known].astype(np.intp)]
-            values[:, [j]] = dense
+            column = dense(values[:, [j]])
+            known = ~np.isnan(column)
+            column[known] = numbers[column[known].astype(np.intp)]
+            values[:, [j]] = column
         values = values.tocsr() if sparse.issparse(values) else values
     rest = {j: words for j, words in table.nominal.items() if j not in changed}
     return Table(table.names, values, rest, table.budget)
@@ -206,7 +300,7 @@ def _are_numbers(words: list[str], values: Vector) -> bool:
 def _recoded(
     column: Column, words: list[str] | None, found: Vector, *, strict: bool
 ) -> Vector:
-    """Positions among the words of training; numbers as they are."""
+    """Return positions among the words of training; numbers stay."""
     known = ~np.isnan(found)
     if column.words is None:
         if words is not None:
@@ -229,7 +323,7 @@ def _recoded(
         raise ValueError(
             f"column {short(column.name)} has the value {short(strange[0])}, which was "
             f"not in training ({_listed(column.words)}); correct it, or fit with "
-            "--missing most_frequent to let such values count as missing."
+            "--missing most_frequent to treat such values as missing."
         )
     table = np.array([place.get(word, np.nan) for word in words])
     result = np.full_like(found, np.nan)
@@ -237,16 +331,22 @@ def _recoded(
     return result
 
 
-def _check_gaps(name: str, values: Any) -> None:
-    if gaps := int(np.isnan(values).sum()):
+def _check_finite(X: Any, names: list[str], *, may_miss: bool) -> None:
+    """Refuse infinite values and, unless they are imputed, missing ones."""
+    stored = X.data if sparse.issparse(X) else X
+    bad = np.isinf(stored) if may_miss else ~np.isfinite(stored)
+    if not bad.any():
+        return
+    at = np.argwhere(bad)[0]
+    name = short(names[X.indices[at[0]] if sparse.issparse(X) else at[1]])
+    if gaps := 0 if may_miss else int(np.isnan(stored).sum()):
         raise ValueError(
-            f"{gaps} value(s) are missing, first in column {short(name)}; fill them, "
-            "or fit with --missing mean, median, most_frequent or zero."
+            f"{gaps} value(s) are missing, first in column {name}; fill them, or fit "
+            "with --missing mean, median, most_frequent or zero."
         )
-
-
-def _like(values: Any, block: NDArray[np.float64]) -> Any:
-    return sparse.csc_array(block) if sparse.issparse(values) else block
+    raise ValueError(
+        f"column {name} is infinite in a row; every value must be a finite number."
+    )
 
 
 def _listed(words: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""``homi data``: what is here, what is known, bring it, check it."""
+"""`homi data`: list, describe, fetch and check data sets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from rich.progress import (
     TransferSpeedColumn,
 )
 
-from homi.cli.errors import one_sentence
+from homi.cli.command import command
+from homi.cli.errors import print_error
+from homi.cli.options import AsJson
 from homi.datasets.cache import cache_directory, file_sha256
 from homi.datasets.fetch import FetchError, cached_path
 from homi.datasets.fetch import fetch as bring
@@ -36,26 +38,23 @@ Names = Annotated[
 Name = Annotated[str, typer.Argument(help="A data set; case does not matter.")]
 Directory = Annotated[
     Path | None,
-    typer.Option(help="Where to look first. Default: what HOMI_DATA names."),
+    typer.Option(help="Directory to search first. Default: $HOMI_DATA."),
 ]
 
 
-@data_app.command("list")
+@command(data_app, "list")
 def list_(
     directory: Directory = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="For programs: one JSON array.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the known data sets, their size, and where they are.
 
-    n samples, m features, l labels. "here" is the directory, the cache or an
-    installed package; "-" means that the first load downloads the data set.
+    n samples, m features, l labels. "here" says where a copy is: in the directory, the
+    cache or an installed package. "-" means that the first load downloads it.
 
     Example: homi data list --json
     """
-    with one_sentence():
-        rows = [_row(entry, directory) for entry in registry().values()]
+    rows = [_row(entry, directory) for entry in registry().values()]
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
         return
@@ -69,29 +68,28 @@ def list_(
         typer.echo("  ".join([*left, here.ljust(widths[4]), where]).rstrip())
 
 
-@data_app.command()
+@command(data_app)
 def info(name: Name, directory: Directory = None) -> None:
     """Describe a data set: size, source, checksum, notes, citation.
 
-    With the data at hand, also statistics of its labels. Nothing is downloaded.
+    If a copy is here, also statistics of its labels. Nothing is downloaded.
 
     Example: homi data info emotions
     """
-    with one_sentence():
-        entry = require(name)
-        found = at_hand(entry, directory)
-        typer.echo(_facts(entry, found))
-        if found is None:
-            if entry.sources:
-                typer.echo(f"\nFor statistics, run homi data fetch {entry.name} first.")
-            return
-        from homi.datasets.summary import describe
+    entry = require(name)
+    found = at_hand(entry, directory)
+    typer.echo(_facts(entry, found))
+    if found is None:
+        if entry.sources:
+            typer.echo(f"\nFor statistics, run homi data fetch {entry.name} first.")
+        return
+    from homi.datasets.summary import describe
 
-        dataset = load(entry, directory)
-        typer.echo("\n" + describe(dataset, entry.name).rstrip())
+    dataset = load(entry, directory)
+    typer.echo("\n" + describe(dataset, entry.name).rstrip())
 
 
-@data_app.command()
+@command(data_app)
 def fetch(
     names: Names = None,
     everything: Annotated[
@@ -100,15 +98,14 @@ def fetch(
 ) -> None:
     """Download data sets into the cache and check them.
 
-    A download that was interrupted goes on where it ended. One with another
-    sha256 than the registry's is refused, and what was there stays.
+    An interrupted download resumes. A download whose sha256 differs from the
+    registry's is refused, and an earlier copy stays.
 
     Example: homi data fetch emotions scene
     """
     if bool(names) == everything:
         raise typer.BadParameter("name data sets, or pass --all, and not both.")
-    with one_sentence():
-        entries = [require(name) for name in names or registry()]
+    entries = [require(name) for name in names or registry()]
     failed = False
     for entry in entries:
         if everything and not entry.sources:
@@ -117,23 +114,22 @@ def fetch(
         try:
             _fetch_one(entry)
         except FetchError as error:
-            typer.echo(f"Error: {error}", err=True)
+            print_error(error)
             failed = True
     raise typer.Exit(int(failed))
 
 
-@data_app.command()
+@command(data_app)
 def verify(names: Names = None, directory: Directory = None) -> None:
     """Check the sha256 of every copy in the directory and in the cache.
 
-    The exit code is 1 if a copy differs from the registry or cannot be read, or
-    if a data set that you name is not there.
+    The exit code is 1 if a copy differs from the registry or cannot be read, or if
+    there is no copy of a data set that you name.
 
     Example: homi data verify yeast
     """
-    with one_sentence():
-        entries = [require(name) for name in names or registry()]
-        verdicts = {entry.name: check(entry, directory) for entry in entries}
+    entries = [require(name) for name in names or registry()]
+    verdicts = {entry.name: check(entry, directory) for entry in entries}
     bad = False
     for name, copies in verdicts.items():
         for copy in copies:
@@ -147,7 +143,7 @@ def verify(names: Names = None, directory: Directory = None) -> None:
     raise typer.Exit(int(bad))
 
 
-@data_app.command()
+@command(data_app)
 def path(
     name: Annotated[
         str | None, typer.Argument(help="A data set; case does not matter.")
@@ -156,37 +152,35 @@ def path(
 ) -> None:
     """Print the cache directory, or the file of a data set.
 
-    The cache is what HOMI_CACHE names, or the usual place of the system.
+    The cache is $HOMI_CACHE, or the cache directory of the system.
 
     Example: homi data path emotions
     """
     if name is None:
         typer.echo(cache_directory())
         return
-    with one_sentence():
-        found = at_hand(require(name), directory)
-        if found is None:
-            known = require(name).name
-            raise FileNotFoundError(
-                f"{known} is not here; run homi data fetch {known}, or put your own "
-                f"{known}.arff into a directory and name that by HOMI_DATA."
-            )
-        typer.echo(found.path)
+    found = at_hand(require(name), directory)
+    if found is None:
+        known = require(name).name
+        raise FileNotFoundError(
+            f"{known} is not here; run homi data fetch {known}, or put your own "
+            f"{known}.arff into a directory and name that by HOMI_DATA."
+        )
+    typer.echo(found.path)
 
 
-@data_app.command()
+@command(data_app)
 def table(directory: Directory = None) -> None:
-    """Print the paper's Tables 1 and 2 beside what is measured here, as Markdown.
+    """Print the paper's Tables 1 and 2 beside measured values, as Markdown.
 
-    Only data sets at hand are measured; nothing is downloaded.
+    Only data sets with a copy here are measured; nothing is downloaded.
 
     Example: homi data table > tables.md
     """
-    from homi.datasets.paper import compare_with_paper
     from homi.datasets.summary import summary
+    from homi.paper.data_tables import compare_with_paper
 
-    with one_sentence():
-        text = compare_with_paper(summary(directory=directory))
+    text = compare_with_paper(summary(directory=directory))
     typer.echo(text.rstrip())
 
 
@@ -221,7 +215,7 @@ def _facts(entry: Entry, found: Found | None) -> str:
 
 
 def _fetch_one(entry: Entry) -> None:
-    """A bar on a terminal, lines elsewhere."""
+    """Download a data set, with a progress bar on a terminal."""
     target = cached_path(entry)
     if target.is_file() and file_sha256(target) == entry.sha256:
         typer.echo(f"{entry.name}: is here, {target}")

@@ -1,4 +1,4 @@
-"""``homi doctor``: what is installed here, and whether it works."""
+"""`homi doctor`: check the installation."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ import threadpoolctl
 import typer
 
 import homi
-from homi.cli.guard import AsJson, Debug, Quiet, guarded, print_json
+from homi.cli.options import AsJson, Quiet
+from homi.cli.terminal import print_json
 
 _CORE = ("numpy", "scipy", "scikit-learn", "faiss-cpu", "threadpoolctl", "joblib")
 
-#: Package -> the extra that brings it, and what it is for.
+#: Package -> the extra that installs it, and what it is for.
 _OPTIONAL = {
     "safetensors": ("io", "model files"),
     "onnx": ("onnx", "homi export --onnx"),
@@ -34,34 +35,33 @@ _OPTIONAL = {
 }
 
 
-def doctor(as_json: AsJson = False, quiet: Quiet = False, debug: Debug = False) -> None:
+def doctor(as_json: AsJson = False, quiet: Quiet = False) -> None:
     """Check the installation: versions, BLAS, threads, extras, data, a self-test.
 
-    The exit code is 1 if something that is needed is missing or does not work.
+    The exit code is 1 if the self-test fails: fit, predict, save and load a model.
 
     Example: homi doctor
     """
-    with guarded(debug=debug, quiet=quiet):
-        facts: dict[str, Any] = {
-            "homi": homi.__version__,
-            "python": platform.python_version(),
-            "system": platform.platform(terse=True),
-            "packages": {name: _version(name) for name in _CORE},
-            "blas": _blas(),
-            "cores": os.cpu_count(),
-            "optional": {
-                name: {"version": _version(name), "extra": extra, "for": use}
-                for name, (extra, use) in _OPTIONAL.items()
-            },
-            "data": _data(),
-            "self_test": _self_test(),
-        }
-        if as_json:
-            print_json(facts)
-        elif not quiet:
-            typer.echo(_told(facts))
-        if problem := facts["self_test"]["problem"]:
-            raise ValueError(problem)
+    facts: dict[str, Any] = {
+        "homi": homi.__version__,
+        "python": platform.python_version(),
+        "system": platform.platform(terse=True),
+        "packages": {name: _version(name) for name in _CORE},
+        "blas": _blas(),
+        "cores": os.cpu_count(),
+        "optional": {
+            name: {"version": _version(name), "extra": extra, "for": use}
+            for name, (extra, use) in _OPTIONAL.items()
+        },
+        "data": _data(),
+        "self_test": _self_test(),
+    }
+    if as_json:
+        print_json(facts)
+    elif not quiet:
+        typer.echo(_summary(facts))
+    if problem := facts["self_test"]["problem"]:
+        raise ValueError(problem)
 
 
 def _version(package: str) -> str | None:
@@ -132,7 +132,7 @@ def _survives(model: Any, X: Any) -> bool:
     return np.array_equal(loaded.decision_function(X), model.decision_function(X))
 
 
-def _told(facts: dict[str, Any]) -> str:
+def _summary(facts: dict[str, Any]) -> str:
     packages = facts["packages"]
     lines = [f"homi {facts['homi']}, Python {facts['python']}, {facts['system']}"]
     lines += [f"  {name} {found or 'MISSING'}" for name, found in packages.items()]

@@ -1,31 +1,66 @@
-"""What a command says when something is wrong."""
+"""The error contract of every command: one sentence, an exit code, `--debug`.
+
+Exit code 0 is success, 1 an error, 2 wrong usage and 130 Ctrl-C, as in shells.
+"""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 import typer
 
+FAILED, INTERRUPTED = 1, 130
+
+_DEBUG = ContextVar("debug", default=False)
+
 
 @contextmanager
-def one_sentence() -> Iterator[None]:
-    """Errors and warnings as one line each on stderr; an error is exit code 1."""
+def one_sentence(*, debug: bool | None = None, quiet: bool = False) -> Iterator[None]:
+    """Print errors and warnings as one line each on stderr.
+
+    Parameters
+    ----------
+    debug : bool, optional
+        Raise errors instead, with their traceback. Default: as in the enclosing
+        ``one_sentence``.
+    quiet : bool, default=False
+        Print no warnings.
+    """
+    token = _DEBUG.set(_DEBUG.get() if debug is None else debug)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
+        # Commands match columns to the model by name themselves.
+        warnings.filterwarnings("ignore", message=".*valid feature names.*")
         try:
             yield
-        except (ImportError, MemoryError, OSError, ValueError) as error:
-            typer.echo(f"Error: {sentence(error)}", err=True)
-            raise typer.Exit(1) from error
+        except (typer.Exit, typer.BadParameter, BrokenPipeError):
+            raise
+        except KeyboardInterrupt:
+            typer.echo("Stopped. No incomplete file was written.", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+        except Exception as error:
+            if _DEBUG.get():
+                raise
+            print_error(error)
+            # Overflows on the way to the error: the error says what to do.
+            caught[:] = [w for w in caught if w.category is not RuntimeWarning]
+            raise typer.Exit(FAILED) from error
         finally:
-            for warning in caught:
-                typer.echo(f"Warning: {warning.message}", err=True)
+            _DEBUG.reset(token)
+            if not quiet:
+                for message in dict.fromkeys(str(found.message) for found in caught):
+                    typer.echo(f"Warning: {' '.join(message.split())}", err=True)
 
 
-def sentence(error: Exception) -> str:
-    """One line that says what is wrong, and for a bug in homi, where to turn."""
+def print_error(error: Exception) -> None:
+    """Print one line that says what is wrong, and for a bug, where to report it."""
+    typer.echo(f"Error: {_sentence(error)}", err=True)
+
+
+def _sentence(error: Exception) -> str:
     text = " ".join(str(error).split())
     if isinstance(error, MemoryError):
         return "there is not enough memory; give fewer rows, columns or --max-words."
@@ -34,6 +69,6 @@ def sentence(error: Exception) -> str:
     if isinstance(error, ImportError | OSError | ValueError):
         return text if text.endswith((".", "'")) else f"{text}."
     return (
-        f"{type(error).__name__}: {text[:200]}; this is a bug in homi: run it "
-        "again with --debug and report what it shows."
+        f"{type(error).__name__}: {text[:200]}; this is a bug in homi: run the command "
+        "again with --debug and report the traceback."
     )

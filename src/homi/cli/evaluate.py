@@ -1,29 +1,23 @@
-"""``homi evaluate``: a model file and labelled rows -> how good it is on them."""
+"""`homi evaluate`: a model file and labeled rows -> metrics."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any
 
+import numpy as np
 import typer
+from numpy.typing import NDArray
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from homi.cli.apply import load_for_rows
-from homi.cli.guard import (
-    AsJson,
-    Debug,
-    Quiet,
-    guarded,
-    print_json,
-    say,
-    shown,
-    working,
-)
-from homi.cli.measures import all_metrics, by_label
-from homi.cli.options import Model, Rows, Text
+from homi.cli.loaded_model import load_for_rows
+from homi.cli.options import AsJson, Model, Quiet, Rows, Text
 from homi.cli.source import File, listed, open_file, read_labels
-from homi.metrics import METRICS
+from homi.cli.terminal import print_json, print_note, printable, working
+from homi.metrics import METRICS, macro_auc
+from homi.metrics import evaluate as all_metrics
+from homi.thresholds.search import best_per_label
 
 
 def evaluate(
@@ -31,48 +25,49 @@ def evaluate(
     file: Rows,
     top: Annotated[
         int,
-        typer.Option("--top", min=0, help="Most frequent labels shown; 0 for all."),
+        typer.Option(
+            "--top", min=0, help="Number of most frequent labels to print; 0 for all."
+        ),
     ] = 40,
     text: Text = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
-    """Measure a model on labelled rows: every metric, and each label by itself.
+    """Measure a model on labeled rows: every metric, and each label by itself.
 
-    For each label: hits (tp), false alarms (fp), misses (fn), precision, recall, F1,
-    AUC, and the threshold t on the scores of homi predict --scores that would have
-    been best for F1 on these very rows.
+    For each label: true positives (tp), false positives (fp), false negatives (fn),
+    precision, recall, F1, AUC, and the threshold t on the scores of homi predict
+    --scores that has the best F1 on these rows. That F1 is optimistic: t is chosen on
+    the rows that measure it.
 
     Example: homi evaluate model.homi test.csv --json > quality.json
     """
-    with guarded(debug=debug, quiet=quiet):
-        with working("Evaluating", quiet=quiet):
-            loaded = load_for_rows(model, text)
-            opened = open_file(file)
-            Y = read_labels(opened, loaded.label_names)
-            _tell_unknown(opened, loaded.label_names, quiet=quiet)
-            X = loaded.rows(opened, quiet=quiet)
-            decisions = loaded.decisions(X)
-            scores, labels = loaded.scores(X), loaded.predictions(X)
-            metrics = all_metrics(Y, scores, labels)
-            each = by_label(loaded.label_names, Y, scores, labels, decisions)
-        if as_json:
-            print_json({"rows": len(Y), "metrics": metrics, "labels": each})
-            return
-        console = Console()
-        if not console.is_terminal:
-            console = Console(width=160)
-        _print_metrics(console, metrics, len(Y))
-        if not quiet:
-            _print_labels(console, each, top)
+    with working("Evaluating", quiet=quiet):
+        loaded = load_for_rows(model, text)
+        opened = open_file(file)
+        Y = read_labels(opened, loaded.label_names)
+        _tell_unknown(opened, loaded.label_names, quiet=quiet)
+        X = loaded.rows(opened, quiet=quiet)
+        decisions = loaded.decisions(X)
+        scores, labels = loaded.scores(X), loaded.predictions(X)
+        metrics = all_metrics(Y, scores, labels, METRICS)
+        each = by_label(loaded.label_names, Y, scores, labels, decisions)
+    if as_json:
+        print_json({"rows": len(Y), "metrics": metrics, "labels": each})
+        return
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=160)
+    _print_metrics(console, metrics, len(Y))
+    if not quiet:
+        _print_labels(console, each, top)
 
 
 def _tell_unknown(file: File, names: list[str], *, quiet: bool) -> None:
-    """Labels of a LIBSVM or npz file that the model could never predict."""
+    """Name labels of a LIBSVM or npz file that the model does not know."""
     stated = [] if file.stated is None else file.stated.names
     if unknown := [name for name in stated if name not in set(names)]:
-        say(
+        print_note(
             f"Note: {len(unknown)} label(s) of {file.path} are unknown to the model "
             f"and not measured: {listed(unknown)}.",
             quiet=quiet,
@@ -99,7 +94,7 @@ def _print_labels(console: Console, each: list[dict[str, Any]], top: int) -> Non
     for row in kept:
         counts = [f"{row[f'{kind}s']}" for kind in _KINDS]
         ratios = [_number(row[name]) for name in _RATIOS]
-        table.add_row(shown(row["label"]), str(_positives(row)), *counts, *ratios)
+        table.add_row(printable(row["label"]), str(_positives(row)), *counts, *ratios)
     console.print(table)
     if len(kept) < len(each):
         console.print(
@@ -117,3 +112,43 @@ def _number(value: float) -> str:
 
 def _positives(row: dict[str, Any]) -> int:
     return int(row["true_positives"] + row["false_negatives"])
+
+
+def by_label(
+    names: list[str], Y: Any, scores: Any, labels: Any, decisions: Any
+) -> list[dict[str, Any]]:
+    """Return counts, precision, recall, F1, AUC and the best threshold of each label.
+
+    AUC ranks by `scores`. The best threshold on `decisions` has the highest F1 on these
+    rows, so its F1 is optimistic.
+    """
+    truth, said = np.asarray(Y) > 0, np.asarray(labels) > 0
+    thresholds = best_per_label(decisions, truth, "macro_f1", np.ones(len(names), bool))
+    best = _f1(truth, decisions > thresholds)
+    found = []
+    f1 = _f1(truth, said)
+    for j, name in enumerate(names):
+        y, p = truth[:, j], said[:, j]
+        hits = int(np.sum(y & p))
+        found.append(
+            {
+                "label": name,
+                "true_positives": hits,
+                "false_positives": int(np.sum(~y & p)),
+                "false_negatives": int(np.sum(y & ~p)),
+                "true_negatives": int(np.sum(~y & ~p)),
+                "precision": hits / p.sum() if p.any() else 0.0,
+                "recall": hits / y.sum() if y.any() else 0.0,
+                "f1": float(f1[j]),
+                "auc": macro_auc(Y[:, [j]], scores[:, [j]], ties="half"),
+                "best_threshold": float(thresholds[j]),
+                "best_f1": float(best[j]),
+            }
+        )
+    return found
+
+
+def _f1(truth: NDArray[np.bool_], said: NDArray[np.bool_]) -> NDArray[np.float64]:
+    hits = (truth & said).sum(axis=0)
+    either = np.maximum(truth.sum(axis=0) + said.sum(axis=0), 1)
+    return np.asarray(2.0 * hits / either)

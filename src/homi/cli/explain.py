@@ -1,4 +1,4 @@
-"""``homi explain``: parse, explain, print."""
+"""`homi explain`: a model -> a page on how labels depend on each other."""
 
 from __future__ import annotations
 
@@ -11,30 +11,21 @@ from rich.console import Console
 
 from homi.cli.explain_subject import Subject, is_model_file, of_data, of_model_file
 from homi.cli.explain_terminal import print_row, summary
-from homi.cli.guard import (
-    AsJson,
-    Debug,
-    Quiet,
-    guarded,
-    print_json,
-    say,
-    shown,
-    working,
-)
-from homi.cli.options import Seed
-from homi.cli.output import Force, check_output
+from homi.cli.options import AsJson, Force, Quiet, Seed
+from homi.cli.output import check_output
+from homi.cli.terminal import print_json, print_note, printable, working
 from homi.estimators import HOMI
 from homi.explorer import write
 
 #: The largest weight of a term: squares and products of larger ones overflow.
 _MOST = 1e100
 
-#: Options of a fit, which a model file has behind it.
+#: Options of a fit: a model file is fitted already.
 _OF_A_FIT = ("labels", "hold_out", "lam", "beta", "gamma", "neighbors", "correlation")
 
 
 class Correlation(StrEnum):
-    """What B is learnt from."""
+    """What B is learned from."""
 
     labels = "labels"
     held_out = "held-out"
@@ -47,14 +38,14 @@ def explain(
         list[Path] | None,
         typer.Argument(
             metavar="[MODEL] [ROWS]",
-            help="What homi fit wrote, and the file that --row counts in.",
+            help="Model file that homi fit wrote, and the file of the --row.",
         ),
     ] = None,
     data: Annotated[
         str | None,
         typer.Option(
-            help="Labelled rows to show beside B: a file. Without a model, also a data "
-            "set by name, and HOMI is fitted to it. Default: yeast, without a model."
+            help="File of labeled rows to show beside B. Without a model, HOMI is "
+            "fitted to them; then a data set may be given by name, yeast by default."
         ),
     ] = None,
     labels: Annotated[
@@ -62,83 +53,81 @@ def explain(
         typer.Option(help="Label columns of --data: 'last 6', 'tag_*' or a .xml file."),
     ] = None,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="The page to write.")
+        Path, typer.Option("--output", "-o", help="HTML page to write.")
     ] = Path("labels.html"),
     row: Annotated[
-        int | None, typer.Option(min=0, help="Row to take apart, counted from 0.")
+        int | None, typer.Option(min=0, help="Row to explain, counted from 0.")
     ] = None,
     hold_out: Annotated[
         float,
-        typer.Option(min=0, max=0.9, help="Share of rows kept to measure quality on."),
+        typer.Option(min=0, max=0.9, help="Fraction of rows to test on."),
     ] = 0.0,
     lam: Annotated[float, typer.Option(min=0, help="λ, the ridge penalty.")] = 1.0,
-    beta: Annotated[float, typer.Option(help="β, weight of label on label.")] = 2.0,
+    beta: Annotated[
+        float, typer.Option(help="β, weight of the label correlation.")
+    ] = 2.0,
     gamma: Annotated[float, typer.Option(min=0, help="γ, weight of the graph.")] = 1.0,
-    neighbors: Annotated[int, typer.Option(min=1, help="s, rows tied to a row.")] = 10,
+    neighbors: Annotated[int, typer.Option(min=1, help="Neighbors of each row.")] = 10,
     correlation: Annotated[
-        Correlation, typer.Option(help="What B is learnt from.")
+        Correlation, typer.Option(help="What B is learned from.")
     ] = Correlation.labels,
     seed: Seed = 0,
     force: Force = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Show how labels depend on each other: one page to open in a browser.
 
-    Writes the label explorer of a model: the graph and the matrix of B, sets of labels
-    that explain a label, why rows have their scores, and what the data say. With --row,
-    says on the terminal why that row has its labels. Without a model, HOMI is fitted
-    to --data first, by the options --lam to --correlation.
+    Writes the label explorer of a model: the graph and the matrix of the label
+    correlation B, sets of labels that explain a label, what adds up to the scores of
+    rows, and label statistics of the data. --row explains the labels of that row on the
+    terminal. Without a model, HOMI is fitted to --data first, with the options --lam to
+    --correlation.
 
-    Examples:
+    Example: homi explain model.homi --data test.csv -o labels.html
 
-    homi explain model.homi --data test.csv -o labels.html
+    One row: homi explain model.homi --row 17 new.csv
 
-    homi explain model.homi --row 17 new.csv
+    A data set by name: homi explain --data emotions --hold-out 0.2
 
-    homi explain --data emotions --hold-out 0.2 -o labels.html
-
-    homi explain --data train.csv --labels 'tag_*' --row 17 new.csv
+    Your file: homi explain --data train.csv --labels 'tag_*' --row 17 new.csv
     """
     console = Console(quiet=quiet or as_json)
-    with guarded(debug=debug, quiet=quiet):
-        named = [*(files or []), *(Path(name) for name in (data, labels) if name)]
-        check_output(output, "page", named, force=force)
-        model_file, rows = _sorted_out(files or [])
-        _check_asked(model_file, rows, row)
-        if model_file is not None:
-            _tell_unused(context, model_file, quiet=quiet)
-            beside = None if data is None else Path(data)
-            with working("Reading", quiet=quiet):
-                subject = of_model_file(model_file, beside, rows, row, quiet=quiet)
-        else:
-            _check_weights(lam=lam, beta=beta, gamma=gamma)
-            model = HOMI(lam, beta, gamma, neighbors, correlation=correlation.value)
-            given = (
-                "yeast" if data is None else data,
-                labels,
-                model,
-                rows,
-                row,
-                hold_out,
-                seed,
-            )
-            subject = of_data(*given)
-            _fit(subject, quiet=quiet)
-        with working("Explaining", quiet=quiet):
-            known = subject.facts()
-            name = Path(model_file or data or "yeast").name
-            write(known, output, f"{name}: label explorer")
+    named = [*(files or []), *(Path(name) for name in (data, labels) if name)]
+    check_output(output, "page", named, force=force)
+    model_file, rows = _sorted_out(files or [])
+    _check_asked(model_file, rows, row)
+    if model_file is not None:
+        _tell_unused(context, model_file, quiet=quiet)
+        beside = None if data is None else Path(data)
+        with working("Reading", quiet=quiet):
+            subject = of_model_file(model_file, beside, rows, row, quiet=quiet)
+    else:
+        _check_weights(lam=lam, beta=beta, gamma=gamma)
+        model = HOMI(lam, beta, gamma, neighbors, correlation=correlation.value)
+        subject = of_data(
+            "yeast" if data is None else data,
+            labels=labels,
+            model=model,
+            rows=rows,
+            row=row,
+            hold_out=hold_out,
+            seed=seed,
+        )
+        _fit(subject, quiet=quiet)
+    with working("Explaining", quiet=quiet):
+        known = subject.facts()
+        name = Path(model_file or data or "yeast").name
+        write(known, output, f"{name}: label explorer")
     if as_json:
         print_json(summary(known, output, asked=row is not None))
     if row is not None:
         print_row(console, known, known.rows[0])
-    console.print(shown(f"Page: {output}"))
+    console.print(printable(f"Page: {output}"))
 
 
 def _sorted_out(files: list[Path]) -> tuple[Path | None, Path | None]:
-    """The model, if the first file is one, and the file of the row."""
+    """Return the model, if the first file is one, and the file of the row."""
     is_first = bool(files) and is_model_file(files[0])
     rest = files[1:] if is_first else files
     if len(rest) > 1:
@@ -151,11 +140,11 @@ def _sorted_out(files: list[Path]) -> tuple[Path | None, Path | None]:
 
 
 def _check_asked(model: Path | None, rows: Path | None, row: int | None) -> None:
-    """Refuse a file that nothing would be asked of."""
+    """Refuse a file of rows without --row."""
     if rows is not None and row is None:
         why = "is no model file" if model is None else "is given without --row"
         raise ValueError(
-            f"{rows} {why}; pass --row with the number of a row to take apart, or "
+            f"{rows} {why}; pass --row with the number of a row to explain, or "
             f"--data {rows} to show its labels beside B."
         )
 
@@ -176,7 +165,7 @@ def _tell_unused(context: typer.Context, model: Path, *, quiet: bool) -> None:
         if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
     ]
     if given:
-        say(
+        print_note(
             f"Note: {model} is fitted already, so {', '.join(given)} change nothing.",
             quiet=quiet,
         )

@@ -1,6 +1,6 @@
-"""What is explained: a model, rows beside it, and a row to take apart.
+"""What `homi explain` explains: a model, data to show beside it, and one row.
 
-From a data set, to which HOMI is fitted; or from a model file, with or without data.
+The model comes from a model file, or HOMI is fitted to a data set.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import Pipeline
 
 from homi.budget import Budget
-from homi.cli.apply import Loaded, load_for_rows
+from homi.cli.loaded_model import LoadedModel, load_for_rows
 from homi.cli.source import File, open_file, read_labels
 from homi.datasets.dataset import Dataset
 from homi.datasets.files import split_name
@@ -25,7 +25,7 @@ from homi.thresholds import TunedThresholds
 
 
 class Wanted(NamedTuple):
-    """A row to take apart, and the labels that it has if that is known."""
+    """A row to explain, and its labels if they are known."""
 
     features: Any
     labels: Any
@@ -33,7 +33,7 @@ class Wanted(NamedTuple):
 
 
 class Subject(NamedTuple):
-    """A fitted model and what is shown beside it; X and Y are None for no data."""
+    """A model and the data shown beside it; X and Y are None without data."""
 
     model: Any
     label_names: list[str]
@@ -44,7 +44,7 @@ class Subject(NamedTuple):
     wanted: Wanted | None = None
 
     def facts(self) -> Facts:
-        """All that the page says."""
+        """Compute what the page shows."""
         test, wanted = self.test, self.wanted
         return facts(
             self.model,
@@ -61,7 +61,7 @@ class Subject(NamedTuple):
 
 
 def is_model_file(path: Path) -> bool:
-    """Whether a file begins as model files do: the length of a header, then JSON."""
+    """Return True if a file begins like a model file: header length, then JSON."""
     try:
         with path.open("rb") as file:
             return path.suffix == ".homi" or file.read(9)[8:] == b"{"
@@ -72,7 +72,7 @@ def is_model_file(path: Path) -> bool:
 def of_model_file(
     path: Path, data: Path | None, rows: Path | None, row: int | None, *, quiet: bool
 ) -> Subject:
-    """A model that was saved, beside labelled data, if there are any."""
+    """Return a model of a file, with labeled data beside it if there are any."""
     loaded = load_for_rows(path)
     subject = Subject(loaded.model, loaded.label_names, _feature_names(loaded))
     if data is not None:
@@ -96,7 +96,7 @@ def of_model_file(
     return subject
 
 
-def _feature_names(loaded: Loaded) -> list[str]:
+def _feature_names(loaded: LoadedModel) -> list[str]:
     model = loaded.model
     model = model.estimator_ if isinstance(model, TunedThresholds) else model
     if isinstance(model, Pipeline):
@@ -104,7 +104,7 @@ def _feature_names(loaded: Loaded) -> list[str]:
     return [] if loaded.columns is None else list(loaded.columns.feature_names)
 
 
-def _labels_if_there(file: File, loaded: Loaded, row: int) -> Any:
+def _labels_if_there(file: File, loaded: LoadedModel, row: int) -> Any:
     there = {*file.names, *([] if file.stated is None else file.stated.names)}
     if not set(loaded.label_names) <= there:
         return None
@@ -113,6 +113,7 @@ def _labels_if_there(file: File, loaded: Loaded, row: int) -> Any:
 
 def of_data(
     data: str,
+    *,
     labels: str | None,
     model: HOMI,
     rows: Path | None,
@@ -120,7 +121,7 @@ def of_data(
     hold_out: float,
     seed: int,
 ) -> Subject:
-    """HOMI, not yet fitted, and a data set to fit it to; some rows may be kept."""
+    """Return an unfitted HOMI and a data set to fit it to, with a test split."""
     whole = read(data, labels) if Path(data).is_file() else load(data)
     kept, test = _split(whole, hold_out, seed)
     wanted = None if row is None else _wanted(whole, rows, row)
@@ -150,7 +151,7 @@ def _wanted(data: Dataset, file: Path | None, row: int) -> Wanted:
 
 
 def _like(data: Dataset, file: Path) -> Dataset:
-    """A file with the same features in any order, with or without the labels."""
+    """Read a file with the same features in any order, with or without labels."""
     found = _rows_of(file, data.label_names)
     at = {name: f for f, name in enumerate(found.feature_names)}
     if lost := [name for name in data.feature_names if name not in at]:
@@ -163,7 +164,7 @@ def _like(data: Dataset, file: Path) -> Dataset:
 
 
 def _rows_of(file: Path, label_names: list[str]) -> Dataset:
-    """Tables may lack the labels; all other formats say which they are."""
+    """Read rows: tables may lack the labels, other formats state them."""
     if split_name(file)[1] not in {".csv", ".tsv", ".parquet"}:
         return read(file)
     if not file.is_file():

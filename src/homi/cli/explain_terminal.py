@@ -1,4 +1,4 @@
-"""Why a row has its labels, on the terminal and as JSON."""
+"""Print why a row has its labels, on the terminal and as JSON."""
 
 from __future__ import annotations
 
@@ -10,39 +10,40 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from homi.cli.guard import shown
+from homi.cli.terminal import printable
 from homi.explorer import Facts, Learnt, Row
 
-#: Labels of a row that are explained on the terminal.
+#: Number of labels of a row that are explained on the terminal.
 _MOST_LABELS = 5
 
 
 def _explained(row: Row) -> list[Any]:
-    """What was predicted, or the highest score if nothing was."""
+    """Return the predicted labels, or the one of highest score if there are none."""
     predicted = [why for why in row.why if why.predicted]
     return sorted(predicted or row.why[:1], key=lambda why: -why.score)[:_MOST_LABELS]
 
 
 def print_row(console: Console, known: Facts, row: Row) -> None:
+    """Print a table for each predicted label: what adds up to its score."""
     names = known.learnt.names
     for why in _explained(row):
         verdict = "predicted" if why.predicted else "not predicted"
         title = f"{row.name}: {names[why.label]}, {verdict}"
-        table = Table("because of", "adds", title=shown(title), box=SIMPLE_HEAD)
+        table = Table("because of", "adds", title=printable(title), box=SIMPLE_HEAD)
         table.columns[1].justify = "right"
         start = "the mean row" if known.from_mean else "a row of zeros"
         table.add_row(start, f"{why.start:.4f}")
         for step in why.steps:
-            table.add_row(shown(_reason(known, row, step)), f"{step.value:+.4f}")
+            table.add_row(printable(_reason(known, row, step)), f"{step.value:+.4f}")
         table.add_row(_score(known.learnt, why.label), f"{why.score:.4f}", style="bold")
         console.print(table)
     if row.truth is not None:
         truth = ", ".join(names[j] for j in row.truth) or "none"
-        console.print(shown(f"Labels that the row has: {truth}"))
+        console.print(printable(f"Labels that the row has: {truth}"))
 
 
 def _score(learnt: Learnt, label: int) -> str:
-    """The name of a score, and what it must exceed, if that is a fixed number."""
+    """Return the name of a score, and its threshold if that is a fixed number."""
     name = "g(x)" if learnt.odds is None else "log-odds"
     threshold = learnt.thresholds[label]
     if np.isnan(threshold):
@@ -61,6 +62,7 @@ def _reason(known: Facts, row: Row, step: Any) -> str:
 
 
 def summary(known: Facts, output: Path, *, asked: bool) -> dict[str, Any]:
+    """Return the result for JSON; with `asked`, the explanation of the row."""
     found: dict[str, Any] = {"page": str(output), "labels": len(known.learnt.names)}
     if asked:
         row = known.rows[0]

@@ -1,4 +1,4 @@
-"""``homi export``: a model file -> ONNX."""
+"""`homi export`: a model file -> ONNX."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Annotated
 
 import typer
 
-from homi.cli.apply import load_for_rows
-from homi.cli.guard import AsJson, Debug, Quiet, guarded, print_json, working
-from homi.cli.options import Model
-from homi.cli.output import Force, check_output
+from homi.cli.loaded_model import load_for_rows
+from homi.cli.options import AsJson, Force, Model, Quiet
+from homi.cli.output import check_output
+from homi.cli.terminal import print_json, working
 from homi.io import export_onnx
 
 
 class InputType(StrEnum):
-    """Type of the rows that the exported model takes."""
+    """Type of the input X."""
 
     double = "double"
     float_ = "float"
@@ -26,28 +26,27 @@ def export(
     model: Model,
     onnx: Annotated[Path, typer.Option("--onnx", help="ONNX file to write.")],
     input_type: Annotated[
-        InputType, typer.Option("--input-type", help="Type of the rows that it takes.")
+        InputType, typer.Option("--input-type", help="Type of the input X.")
     ] = InputType.double,
     force: Force = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Export a model to ONNX, for programs without Python.
 
-    Its input X has the model's features in their order; its outputs are scores,
-    labels and, if they can be had, probabilities. A model of texts has no ONNX form.
+    The input X holds the features of the model in their order, after preprocessing;
+    --json prints their names. The outputs are scores, labels and, unless calibration
+    is isotonic, probabilities. A model of texts has no ONNX form.
 
     Example: homi export model.homi --onnx model.onnx
     """
-    with guarded(debug=debug, quiet=quiet):
-        check_output(onnx, "onnx", [model], force=force)
-        with working("Exporting", quiet=quiet):
-            loaded = load_for_rows(model)
-            outputs = export_onnx(loaded.model, onnx, input_type=input_type.value)
-        names = None if loaded.columns is None else loaded.columns.feature_names
-        if as_json:
-            facts = {"output": str(onnx), "outputs": outputs, "features": names}
-            print_json(facts | {"labels": loaded.label_names})
-        elif not quiet:
-            typer.echo(f"{onnx} is written; its outputs are {', '.join(outputs)}.")
+    check_output(onnx, "onnx", [model], force=force)
+    with working("Exporting", quiet=quiet):
+        loaded = load_for_rows(model)
+        outputs = export_onnx(loaded.model, onnx, input_type=input_type.value)
+    names = None if loaded.columns is None else loaded.columns.feature_names
+    if as_json:
+        facts = {"output": str(onnx), "outputs": outputs, "features": names}
+        print_json(facts | {"labels": loaded.label_names})
+    elif not quiet:
+        typer.echo(f"{onnx} is written; its outputs are {', '.join(outputs)}.")

@@ -1,4 +1,4 @@
-"""``homi fit``: a file -> a model file."""
+"""`homi fit`: a file of rows -> a model file."""
 
 from __future__ import annotations
 
@@ -9,107 +9,73 @@ from typing import Annotated, Any
 import typer
 
 from homi import HOMICV
-from homi.cli.build import Made, Recipe, Strategy, last_step, make
-from homi.cli.guard import AsJson, Debug, Quiet, guarded, print_json, working
-from homi.cli.options import (
-    Budget,
-    Drop,
-    HowMissing,
-    HowNominal,
-    HowTuned,
-    Labels,
-    Linear,
-    MaxWords,
-    MissingName,
-    Neighbors,
-    NominalName,
-    Paper,
-    Seed,
-    Text,
-    Training,
-    Tune,
-    check_budget,
-    files_read,
-)
-from homi.cli.output import Force, check_output
-from homi.cli.source import Labelled, open_file, read_labelled
+from homi.cli.options import AsJson, Force, Quiet, Rows
+from homi.cli.output import check_output
+from homi.cli.recipe import Made, Recipe, last_step, make
+from homi.cli.source import ColumnChoice, LabeledRows
+from homi.cli.terminal import print_json, working
 from homi.datasets.cache import file_sha256
 from homi.io import save
 from homi.thresholds import TunedThresholds
 
 
 def fit(
-    file: Training,
-    labels: Labels = None,
+    file: Rows,
+    choice: ColumnChoice,
+    recipe: Recipe,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Model file to write.")
     ] = Path("model.homi"),
-    text: Text = None,
-    drop: Drop = None,
-    paper: Paper = False,
-    linear: Linear = False,
-    neighbors: Neighbors = None,
-    tune: Tune = None,
-    strategy: HowTuned = Strategy.auto,
-    nominal: HowNominal = NominalName.onehot,
-    missing: HowMissing = MissingName.error,
-    max_words: MaxWords = 2000,
-    time_budget: Budget = None,
-    seed: Seed = 0,
     force: Force = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
-    """Fit a model to a file, and write it as one model file.
+    """Fit a model to a file of labeled rows, and write it as one model file.
 
-    Hyper-parameters are chosen by scores of held-out rows (HOMICV), unless --paper asks
-    for the paper's. The model file holds no code and, but for the landmarks of a
-    kernel and the words of texts, nothing of the training data.
+    HOMICV chooses the hyperparameters by cross-validation; --paper takes the paper's.
+    Columns that are not labels are features. The model file holds no code. It holds
+    training data only as landmarks of a kernel and as words of texts.
 
-    Examples:
+    Example: homi fit train.csv --labels 'tag_*' -o model.homi
 
-    homi fit train.csv --labels 'tag_*' -o model.homi
+    Texts: homi fit posts.csv --text body --labels 'tag_*' --tune macro_f1
 
-    homi fit posts.csv --text body --labels 'tag_*' --tune macro_f1
-
-    homi fit emotions.arff --labels emotions.xml --paper
+    The paper's settings: homi fit emotions.arff --labels emotions.xml --paper
     """
-    check_budget(time_budget, paper)
     started = time.perf_counter()
-    recipe = Recipe(
-        paper,
-        neighbors,
-        tune,
-        strategy,
-        nominal.value,
-        missing.value,
-        max_words,
-        time_budget,
-        seed,
-        linear,
+    check_output(output, "model", choice.files(file), force=force)
+    with working(f"Reading {file}", quiet=quiet):
+        given = choice.read(file)
+    with working("Fitting", quiet=quiet):
+        made = make(recipe, given)
+    _write(made, given, choice, output)
+    facts = _facts(made, given, output, time.perf_counter() - started)
+    if as_json:
+        print_json(facts)
+    elif not quiet:
+        typer.echo(_summary(facts))
+
+
+def _write(made: Made, given: LabeledRows, choice: ColumnChoice, output: Path) -> None:
+    digest = file_sha256(given.path)
+    data = {"file": given.path.name, "sha256": digest, "rows": len(given.Y)}
+    if made.columns is None:
+        preprocessing, transformer = {"text": choice.text}, None
+    else:
+        preprocessing = made.columns.to_dict() | {"dropped": given.dropped}
+        transformer = made.columns.transformer
+    save(
+        made.model,
+        output,
+        preprocessing=preprocessing,
+        transformer=transformer,
+        provenance={"data": data},
     )
-    with guarded(debug=debug, quiet=quiet):
-        check_output(output, "model", files_read(file, labels), force=force)
-        with working(f"Reading {file}", quiet=quiet):
-            given = read_labelled(open_file(file), labels or [], text or [], drop or [])
-        with working("Fitting", quiet=quiet):
-            made = make(recipe, given, text or [])
-        data = {"file": file.name, "sha256": file_sha256(file), "rows": len(given.Y)}
-        save(
-            made.model,
-            output,
-            preprocessing=made.preprocessing,
-            provenance={"data": data},
-        )
-        facts = _facts(made, given, output, time.perf_counter() - started)
-        if as_json:
-            print_json(facts)
-        elif not quiet:
-            typer.echo(_told(facts))
 
 
-def _facts(made: Made, given: Labelled, output: Path, seconds: float) -> dict[str, Any]:
+def _facts(
+    made: Made, given: LabeledRows, output: Path, seconds: float
+) -> dict[str, Any]:
     tuned = last_step(made.model)
     core = last_step(tuned.estimator_ if isinstance(tuned, TunedThresholds) else tuned)
     facts = {
@@ -130,7 +96,7 @@ def _facts(made: Made, given: Labelled, output: Path, seconds: float) -> dict[st
     return facts
 
 
-def _told(facts: dict[str, Any]) -> str:
+def _summary(facts: dict[str, Any]) -> str:
     lines = [
         f"{facts['output']} is written ({facts['bytes'] / 1024:.0f} KiB): "
         f"{facts['model']} of {facts['rows']} rows, {facts['features']} features and "
@@ -140,12 +106,12 @@ def _told(facts: dict[str, Any]) -> str:
         chosen = ", ".join(f"{k}={_short(v)}" for k, v in facts["chosen"].items())
         name = str(facts["scoring"]).replace("_", " ")
         lines.append(f"Chosen: {chosen}.")
-        lines.append(f"On rows held out, {name}: {facts['score']:.3f}.")
+        lines.append(f"Cross-validated {name}: {facts['score']:.3f}.")
     if "objective" in facts:
         found = facts["held_out_score"]
         lines.append(
-            f"Held-out {facts['objective']}: {found['before']:.3f} before thresholds "
-            f"were tuned ({facts['strategy']}), {found['unseen']:.3f} with them."
+            f"Cross-validated {facts['objective']}: {found['before']:.3f} before "
+            f"thresholds were tuned ({facts['strategy']}), {found['unseen']:.3f} after."
         )
     return "\n".join(lines)
 

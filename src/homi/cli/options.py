@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Arguments and options that several commands share, each declared once."""
 
 from __future__ import annotations
 
@@ -8,19 +8,36 @@ from typing import Annotated
 
 import typer
 
-from homi.cli.build import Objective, Strategy
-from homi.datasets.files import split_name
+
+class Objective(StrEnum):
+    """Score that thresholds maximize."""
+
+    hamming = "hamming"
+    micro_f1 = "micro_f1"
+    macro_f1 = "macro_f1"
+    example_f1 = "example_f1"
+    subset_accuracy = "subset_accuracy"
+
+
+class Strategy(StrEnum):
+    """How thresholds are chosen."""
+
+    global_ = "global"
+    per_label = "per_label"
+    cardinality = "cardinality"
+    top_k = "top_k"
+    auto = "auto"
 
 
 class NominalName(StrEnum):
-    """What becomes of a column of words."""
+    """How a column of words is encoded."""
 
     onehot = "onehot"
     codes = "codes"
 
 
 class MissingName(StrEnum):
-    """What becomes of a missing value."""
+    """How missing values are imputed."""
 
     error = "error"
     mean = "mean"
@@ -34,16 +51,17 @@ MOST_SEED = 2**32 - 1
 
 FORMATS = ".csv, .tsv, .parquet, .arff, .libsvm or .npz, also packed as .gz, .xz, .bz2"
 
-Training = Annotated[Path, typer.Argument(metavar="FILE", help=f"Rows: {FORMATS}.")]
 Rows = Annotated[Path, typer.Argument(metavar="FILE", help=f"Rows: {FORMATS}.")]
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="What homi fit wrote.")]
+Model = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="Model file that homi fit wrote.")
+]
 Labels = Annotated[
     list[str] | None,
     typer.Option(
         "--labels",
         "-l",
-        help="Columns that are labels: 'tag_*', 'last 6', a name, or a Mulan .xml "
-        "file. May be repeated. ARFF, LIBSVM and npz files may say it themselves.",
+        help="Label columns: 'tag_*', 'last 6', a name, or a Mulan .xml file. May be "
+        "repeated. ARFF, LIBSVM and npz files may state their labels themselves.",
     ),
 ]
 Text = Annotated[
@@ -51,24 +69,27 @@ Text = Annotated[
     typer.Option(
         "--text",
         "-t",
-        help="Column of texts, taken as TF-IDF. May be repeated. No other column is "
-        "a feature then.",
+        help="Text column, encoded as TF-IDF. May be repeated. All other columns are "
+        "then ignored.",
     ),
 ]
 Drop = Annotated[
     list[str] | None,
-    typer.Option("--drop", help="Columns to leave out, such as 'id*'. May repeat."),
+    typer.Option("--drop", help="Columns to ignore, such as 'id*'. May be repeated."),
 ]
 Paper = Annotated[
     bool,
     typer.Option(
-        "--paper", help="HOMI with the paper's settings, instead of chosen ones."
+        "--paper",
+        help="Fit HOMI with the paper's hyperparameters instead of choosing them by "
+        "cross-validation.",
     ),
 ]
 Linear = Annotated[
     bool,
     typer.Option(
-        "--linear", help="Try no kernel: then no training row is in the model file."
+        "--linear",
+        help="Try linear models only. The model file then holds no training row.",
     ),
 ]
 Neighbors = Annotated[
@@ -76,45 +97,54 @@ Neighbors = Annotated[
     typer.Option(
         "--neighbors",
         min=1,
-        help="Rows that each row is tied to. Default: chosen, or 10 with --paper.",
+        help="Neighbors of each row in the graph. Default: chosen by cross-validation, "
+        "or 10 with --paper.",
     ),
 ]
 Tune = Annotated[
     Objective | None,
-    typer.Option("--tune", help="Choose thresholds for this, on held-out rows."),
+    typer.Option(
+        "--tune", help="Choose thresholds that maximize this score by cross-validation."
+    ),
 ]
 HowTuned = Annotated[
-    Strategy, typer.Option("--strategy", help="How --tune chooses them.")
+    Strategy, typer.Option("--strategy", help="How --tune chooses thresholds.")
 ]
 HowNominal = Annotated[
     NominalName,
-    typer.Option("--nominal", help="What a column of words becomes."),
+    typer.Option(
+        "--nominal",
+        help="Encode a column of words as one 0/1 column per word, or as codes.",
+    ),
 ]
 HowMissing = Annotated[
     MissingName,
-    typer.Option("--missing", help="What a missing value becomes."),
+    typer.Option(
+        "--missing",
+        help="Impute missing values from the training rows, or stop with an error. "
+        "Columns of words take the most frequent one.",
+    ),
 ]
 MaxWords = Annotated[
-    int, typer.Option("--max-words", min=1, help="Most words and so features of texts.")
+    int,
+    typer.Option("--max-words", min=1, help="Largest number of TF-IDF features."),
 ]
 Budget = Annotated[
     float | None,
-    typer.Option("--time-budget", help="Seconds after which nothing more is tried."),
+    typer.Option(
+        "--time-budget", help="Seconds after which no more candidates are tried."
+    ),
 ]
 Seed = Annotated[
     int,
-    typer.Option("--seed", min=0, max=MOST_SEED, help="Seed of what is random."),
+    typer.Option("--seed", min=0, max=MOST_SEED, help="Seed of the random numbers."),
 ]
-
-
-def files_read(file: Path, labels: list[str] | None) -> list[Path]:
-    """A file of rows, and the files that say which of its columns are labels."""
-    beside = file.parent / f"{split_name(file)[0]}.xml"  # what ARFF files may have
-    return [file, beside, *map(Path, labels or [])]
-
-
-def check_budget(budget: float | None, paper: bool) -> None:
-    if budget is not None and not budget > 0:
-        raise typer.BadParameter("--time-budget must be positive.")
-    if budget is not None and paper:
-        raise typer.BadParameter("--paper chooses nothing; omit --time-budget.")
+Force = Annotated[
+    bool,
+    typer.Option("--force", help="Replace the output even if it is of another kind."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print nothing but the result.")
+]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]

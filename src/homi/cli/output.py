@@ -1,21 +1,20 @@
-"""Where a command may write: not over its input, nor over files of another kind."""
+"""Output files: what a command may replace, and tables as CSV, TSV or Parquet."""
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import stat
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Any
 
 import typer
 
-Force = Annotated[
-    bool,
-    typer.Option("--force", help="Replace the output even if it is of another kind."),
-]
+from homi.datasets.files import split_name, writing
 
-#: Bytes at the start of a file that tell its kind.
+#: Number of bytes at the start of a file that tell its kind.
 _HEAD = 4096
 
 
@@ -49,7 +48,7 @@ def _is_onnx(head: bytes) -> bool:
     return head.startswith(b"\x08") and b"homi" in head[:16]
 
 
-#: What a command writes -> how an error names it, and whether a file is one.
+#: Kind of output -> how an error names it, and a test of a file's first bytes.
 _KINDS: dict[str, tuple[str, Callable[[bytes], bool]]] = {
     "model": ("a model file of homi", _is_model),
     "page": ("a page of homi", _is_page),
@@ -85,9 +84,9 @@ def check_output(
     kind : str
         What will be written, a key of ``_KINDS``.
     inputs : iterable of Path
-        What the command reads; those that are no files are left out.
+        Files that the command reads; those that do not exist are ignored.
     force : bool
-        Whether a file of another kind may be replaced. An input never may.
+        Replace a file of another kind. An input is never replaced.
     """
     # A link leads to another directory, which is the one that is written to.
     target = Path(os.path.realpath(path))
@@ -124,3 +123,71 @@ def _check_writable(directory: Path) -> None:
         raise PermissionError(
             f"nothing can be written to {directory}: permission denied."
         )
+
+
+FORMS = (".csv", ".tsv", ".parquet")
+
+#: First letters by which spreadsheets recognize a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+def check_table(path: Path, inputs: Iterable[Path], *, force: bool) -> None:
+    """Refuse a table whose name has no known suffix, or that must not be replaced."""
+    if str(path) == "-":
+        return
+    _, form, packed = split_name(path)
+    if form not in FORMS:
+        raise typer.BadParameter(
+            f"{path} names no format; expected one of {', '.join(FORMS)}, or -."
+        )
+    check_output(path, packed or form, inputs, force=force)
+
+
+def write_table(path: Path, columns: dict[str, Any], *, safe: bool = False) -> None:
+    """Write columns by name; ``-`` is stdout, as CSV.
+
+    With `safe`, an apostrophe precedes texts of CSV and TSV files that spreadsheets
+    would run as a formula.
+    """
+    if str(path) == "-":
+        # Bytes, as in a file: the encoding of the terminal must not change the data.
+        typer.echo(_text(columns, ",", safe).encode(), nl=False)
+        return
+    form = split_name(path)[1]
+    with writing(path) as file:
+        if form == ".parquet":
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+
+            arrays = [pa.array(values) for values in columns.values()]
+            pq.write_table(pa.Table.from_arrays(arrays, names=list(columns)), file)
+        else:
+            file.write(_text(columns, "\t" if form == ".tsv" else ",", safe).encode())
+
+
+def _text(columns: dict[str, Any], delimiter: str, safe: bool) -> str:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, delimiter=delimiter, lineterminator="\n")
+    cells = [
+        getattr(values, "tolist", lambda v=values: v)() for values in columns.values()
+    ]
+    for row in [list(columns), *zip(*cells, strict=True)]:
+        writer.writerow([_without_formula(cell) for cell in row] if safe else row)
+    return buffer.getvalue()
+
+
+def _without_formula(cell: Any) -> Any:
+    """Return a cell that is never a formula; numbers stay, negative ones too.
+
+    Examples
+    --------
+    >>> [_without_formula(cell) for cell in ("=1+1", "@SUM(A1)", "-5", -5, "a=b")]
+    ["'=1+1", "'@SUM(A1)", '-5', -5, 'a=b']
+    """
+    if not isinstance(cell, str) or not cell.startswith(_FORMULA):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell

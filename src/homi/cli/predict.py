@@ -1,4 +1,4 @@
-"""``homi predict``: a model file and rows -> their labels."""
+"""`homi predict`: a model file and rows -> their labels."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from homi.cli.apply import Loaded, load_for_rows
-from homi.cli.guard import AsJson, Debug, Quiet, guarded, print_json, working
-from homi.cli.options import Model, Rows, Text
-from homi.cli.output import Force
+from homi.cli.loaded_model import LoadedModel, load_for_rows
+from homi.cli.options import AsJson, Force, Model, Quiet, Rows, Text
+from homi.cli.output import check_table, write_table
 from homi.cli.source import File, open_file
-from homi.cli.table_file import check_table, write_table
+from homi.cli.terminal import print_json, working
 from homi.thresholds.scores import label_probabilities
 
 
@@ -25,70 +24,70 @@ def predict(
         typer.Option("--output", "-o", help=".csv, .tsv or .parquet; - is stdout."),
     ] = Path("-"),
     scores: Annotated[
-        bool, typer.Option("--scores", help="Also a column score:LABEL for each.")
+        bool, typer.Option("--scores", help="Add a column score:LABEL per label.")
     ] = False,
     proba: Annotated[
-        bool, typer.Option("--proba", help="Also a column probability:LABEL for each.")
+        bool,
+        typer.Option("--proba", help="Add a column probability:LABEL per label."),
     ] = False,
     keep: Annotated[
         list[str] | None,
-        typer.Option("--keep", help="Column to copy in front, such as id. May repeat."),
+        typer.Option(
+            "--keep", help="Column to copy to the output, such as id. May be repeated."
+        ),
     ] = None,
     text: Text = None,
     safe_csv: Annotated[
         bool,
         typer.Option(
             "--safe-csv",
-            help="In CSV and TSV, put ' before texts that spreadsheets would run.",
+            help="In CSV and TSV, put ' before texts that spreadsheets would run as "
+            "formulas.",
         ),
     ] = False,
     force: Force = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
-    """Predict the labels of the rows of a file: 0 or 1, a column for each label.
+    """Predict the labels of the rows of a file: one column of 0 and 1 per label.
 
-    Columns are found by their names: their order does not matter, one that is missing
-    is an error, and others are left out. With --json and no output, the labels of
+    Columns are matched to those of training by name, in any order. A missing column is
+    an error; unknown ones are ignored. --json without --output prints the labels of
     each row by name.
 
-    Examples:
+    Example: homi predict model.homi new.parquet -o tags.csv --scores
 
-    homi predict model.homi new.parquet -o tags.csv --scores
-
-    homi predict model.homi new.csv --keep id > tags.csv
+    With the column id: homi predict model.homi new.csv --keep id > tags.csv
     """
-    with guarded(debug=debug, quiet=quiet):
-        check_table(output, [model, file], force=force)
-        with working("Predicting", quiet=quiet):
-            loaded = load_for_rows(model, text)
-            opened = open_file(file)
-            X = loaded.rows(opened, quiet=quiet)
-            found = _found(loaded, X, scores, proba)
-        if as_json and str(output) == "-":
-            print_json(_by_row(loaded.label_names, found))
-            return
-        write_table(
-            output, _table(loaded.label_names, found, opened, keep or []), safe=safe_csv
+    check_table(output, [model, file], force=force)
+    with working("Predicting", quiet=quiet):
+        loaded = load_for_rows(model, text)
+        opened = open_file(file)
+        X = loaded.rows(opened, quiet=quiet)
+        found = _found(loaded, X, scores, proba)
+    if as_json and str(output) == "-":
+        print_json(_by_row(loaded.label_names, found))
+        return
+    write_table(
+        output, _table(loaded.label_names, found, opened, keep or []), safe=safe_csv
+    )
+    summary = {
+        "output": str(output),
+        "rows": len(found[""]),
+        "labels": loaded.label_names,
+        "predicted": found[""].sum(axis=0, dtype=int),
+    }
+    if as_json:
+        print_json(summary)
+    elif not quiet and str(output) != "-":
+        mean = found[""].sum() / len(found[""])
+        typer.echo(
+            f"{output} is written: {summary['rows']} rows, {mean:.2f} labels each."
         )
-        summary = {
-            "output": str(output),
-            "rows": len(found[""]),
-            "labels": loaded.label_names,
-            "predicted": found[""].sum(axis=0, dtype=int),
-        }
-        if as_json:
-            print_json(summary)
-        elif not quiet and str(output) != "-":
-            mean = found[""].sum() / len(found[""])
-            typer.echo(
-                f"{output} is written: {summary['rows']} rows, {mean:.2f} labels each."
-            )
 
 
-def _found(loaded: Loaded, X: Any, scores: bool, proba: bool) -> dict[str, Any]:
-    """What is asked for, by the prefix of its columns."""
+def _found(loaded: LoadedModel, X: Any, scores: bool, proba: bool) -> dict[str, Any]:
+    """Return the requested columns by the prefix of their names."""
     decisions = loaded.decisions(X)  # a score of NaN would predict no label
     found: dict[str, Any] = {"": loaded.predictions(X)}
     if scores:
@@ -108,14 +107,14 @@ def _table(
         for name, column in zip(names, values.T, strict=True):
             if prefix + name in table:
                 raise ValueError(
-                    f"two columns would be named {prefix + name!r}; leave out --keep "
-                    "of that name."
+                    f"two columns would be named {prefix + name!r}; omit --keep of "
+                    "that name."
                 )
             table[prefix + name] = column
     return table
 
 
-#: What the values of a row are called in JSON.
+#: Prefix of columns -> name of the values of a row in JSON.
 _PLURALS = {"score:": "scores", "probability:": "probabilities"}
 
 

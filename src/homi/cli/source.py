@@ -1,8 +1,10 @@
-"""A file -> its columns: features, labels, texts."""
+"""Input files: open one, and take its features, labels and texts."""
 
 from __future__ import annotations
 
 import fnmatch
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from homi.budget import Budget
+from homi.cli.options import Drop, Labels, Text
 from homi.datasets.dataset import Table
 from homi.datasets.files import short, split_name
 from homi.datasets.labels import check_unique, chosen_columns, indicators
@@ -19,19 +22,19 @@ from homi.datasets.read import parser
 
 #: Formats that name their columns and may hold texts.
 TABLES = {".csv": "text_columns", ".tsv": "text_columns", ".parquet": "parquet_columns"}
-#: Formats that leave out what is zero, columns of nothing but zeros as well.
+#: Formats that store no zeros, and so may lack columns of zeros.
 SPARSE = {".libsvm", ".svm", ".svmlight", ".txt"}
 
 
 @dataclass(frozen=True)
 class File:
-    """A file that was opened: names and columns, nothing yet taken for a number.
+    """An open file: names and columns, before they are parsed as numbers.
 
     Attributes
     ----------
     path : Path
     names : list of str
-        Of all columns, without the labels that a format states itself.
+        Names of all columns but the labels that the format states itself.
     raw : list or None
         Columns of a CSV, TSV or Parquet file.
     table : Table or None
@@ -41,7 +44,7 @@ class File:
     said : labels or None
         Which columns are labels, if the file says so.
     budget : Budget or None
-        What is left of the memory that the file may take.
+        Memory that the file may still take.
     """
 
     path: Path
@@ -54,10 +57,11 @@ class File:
 
     @property
     def leaves_out_zeros(self) -> bool:
+        """True for formats that store no zeros."""
         return split_name(self.path)[1] in SPARSE
 
     def take(self, columns: list[int]) -> Table:
-        """Columns as numbers, or as positions in lists of words."""
+        """Return columns as numbers, or as positions in lists of words."""
         if self.table is not None:
             return self.table.take(columns)
         from homi.datasets.tables import content
@@ -67,7 +71,7 @@ class File:
         return content(names, [self.raw[j] for j in columns], self.budget).table
 
     def texts(self, names: list[str]) -> list[str]:
-        """Texts of rows; those of several columns are joined. A gap is empty."""
+        """Return one text per row, several columns joined; a missing text is empty."""
         if self.raw is None:
             raise ValueError(
                 f"{self.path}: texts are read from .csv, .tsv and .parquet files only."
@@ -79,7 +83,7 @@ class File:
         return ["\n".join(row) for row in zip(*cells, strict=True)]
 
     def _texts_of(self, column: Any, name: str) -> Any:
-        """A column to take texts from: dictionaries are charged and decoded."""
+        """Return a column of texts, decoded and charged if it is a dictionary."""
         import pyarrow as pa
 
         from homi.datasets.tables import decoded
@@ -96,6 +100,7 @@ class File:
         return column
 
     def position(self, name: str) -> int:
+        """Return the position of a column."""
         if name not in self.names:
             raise ValueError(
                 f"{self.path} has no column {short(name)}; it has {listed(self.names)}."
@@ -103,7 +108,7 @@ class File:
         return self.names.index(name)
 
     def matching(self, patterns: list[str]) -> set[int]:
-        """Columns that fit a pattern; each must fit some."""
+        """Return the columns that match a pattern; each pattern must match one."""
         found: set[int] = set()
         for pattern in patterns:
             some = {j for j, n in enumerate(self.names) if fnmatch.fnmatch(n, pattern)}
@@ -121,7 +126,7 @@ def _text(cell: Any) -> str:
 
 
 def listed(names: list[str], most: int = 5) -> str:
-    """Some names, as an error shows them."""
+    """Return the first names, for an error message."""
     shown = ", ".join(short(name) for name in names[:most])
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
 
@@ -151,9 +156,10 @@ def open_file(path: Path) -> File:
 
 
 @dataclass(frozen=True)
-class Labelled:
-    """What a model is fitted to: features or texts, and labels."""
+class LabeledRows:
+    """Rows of a training file: features or texts, and labels."""
 
+    path: Path
     features: Table | None
     texts: list[str] | None
     Y: NDArray[np.int8]
@@ -161,28 +167,63 @@ class Labelled:
     dropped: list[str]
 
 
-def read_labelled(
+@dataclass(frozen=True)
+class ColumnChoice:
+    """Options that say which columns are what; an option group of `command`."""
+
+    labels: Labels = None
+    text: Text = None
+    drop: Drop = None
+
+    def files(self, file: Path) -> list[Path]:
+        """Return a training file, and the files that may name its labels."""
+        beside = file.parent / f"{split_name(file)[0]}.xml"  # what ARFF files may have
+        return [file, beside, *map(Path, self.labels or [])]
+
+    def read(self, file: Path) -> LabeledRows:
+        """Read the rows of a training file."""
+        chosen = (self.labels or [], self.text or [], self.drop or [])
+        return read_labeled(open_file(file), *chosen)
+
+
+def read_labeled(
     file: File, labels: list[str], text: list[str], drop: list[str]
-) -> Labelled:
-    """Features and labels of a training file; features are all other columns."""
-    try:
+) -> LabeledRows:
+    """Return features and labels of a training file.
+
+    Columns that are neither labels nor dropped are features, unless texts are.
+    """
+    with with_file_name(file.path):
         dropped = file.matching(drop)
         chosen, table = _labels(file, labels, dropped)
         names = [file.names[j] for j in sorted(dropped)]
-        dropped |= {file.position(name) for name in text}
+        if text:
+            _check_texts(file, chosen, text)
+            return LabeledRows(
+                file.path, None, file.texts(text), indicators(table), table.names, names
+            )
         taken = chosen | dropped
         rest = [j for j in range(len(file.names)) if j not in taken]
-        Y = indicators(table)
-        if text:
-            return Labelled(None, file.texts(text), Y, table.names, names)
-        if not rest or not len(Y):
+        if not rest:
             raise ValueError(
-                f"has {len(Y)} rows and {len(rest)} columns besides its labels; at "
-                "least one of each is needed."
+                f"no feature column is left: {len(chosen)} of {len(file.names)} "
+                f"columns are labels and --drop ignores {len(dropped)}; drop fewer."
             )
-        return Labelled(file.take(rest), None, Y, table.names, names)
-    except ValueError as error:
-        raise _of(file, error) from error
+        Y = indicators(table)
+        if not len(Y):
+            raise ValueError("has no rows; give a file with one or more.")
+        return LabeledRows(file.path, file.take(rest), None, Y, table.names, names)
+
+
+def _check_texts(file: File, labels: set[int], text: list[str]) -> None:
+    """Refuse a label as a text: the model would read what it has to predict."""
+    stated = [] if file.stated is None else file.stated.names
+    for name in text:
+        if name in stated or file.position(name) in labels:
+            raise ValueError(
+                f"column {short(name)} is a label, so it cannot be a text; name "
+                "another column by --text, or fewer by --labels."
+            )
 
 
 def _labels(file: File, labels: list[str], dropped: set[int]) -> tuple[set[int], Table]:
@@ -200,23 +241,29 @@ def _labels(file: File, labels: list[str], dropped: set[int]) -> tuple[set[int],
     return chosen, file.take(sorted(chosen))
 
 
-def _of(file: File, error: ValueError) -> ValueError:
-    """The same error with the name of the file in front."""
-    text, name = str(error), str(file.path)
-    if "is free text" in text or "holds dates" in text:
-        text += " Or pass its name by --drop to leave it out, or by --text."
-    return ValueError(text if text.startswith(name) else f"{name}: {text}")
+@contextmanager
+def with_file_name(path: Path) -> Iterator[None]:
+    """Put the name of a file in front of errors about its content."""
+    try:
+        yield
+    except ValueError as error:
+        text, name = str(error), str(path)
+        if "is free text" in text or "holds dates" in text:
+            text += " Or ignore it by --drop, or pass it by --text."
+        if text.startswith(name):
+            raise
+        raise ValueError(f"{name}: {text}") from error
 
 
 def read_features(
-    file: File, names: list[str], labels: list[str]
+    file: File, names: list[str], known: list[str]
 ) -> tuple[Table, list[str]]:
-    """The named columns in this order, and the names of others that no one knows."""
+    """Return the named columns in this order, and names of columns not `known`."""
     place = {name: j for j, name in enumerate(file.names)}
     missing = [name for name in names if name not in place]
-    known = {*names, *labels}
-    unknown = [name for name in file.names if name not in known]
-    try:
+    ours = {*names, *known}
+    unknown = [name for name in file.names if name not in ours]
+    with with_file_name(file.path):
         if missing and file.leaves_out_zeros and file.table is not None:
             return _with_zeros(file.table, names, place), unknown
         if missing:
@@ -225,12 +272,10 @@ def read_features(
                 f"fitted on: {listed(missing)}; add them, by these names."
             )
         return file.take([place[name] for name in names]), unknown
-    except ValueError as error:
-        raise _of(file, error) from error
 
 
 def _with_zeros(table: Table, names: list[str], place: dict[str, int]) -> Table:
-    """LIBSVM files end at their largest index: columns beyond are zero."""
+    """Return a table with zeros for the columns that a LIBSVM file lacks."""
     empty = table.values.shape[1]
     padding = sparse.csr_array((table.values.shape[0], 1))
     wide = sparse.hstack([table.values, padding], "csr")
@@ -239,8 +284,8 @@ def _with_zeros(table: Table, names: list[str], place: dict[str, int]) -> Table:
 
 
 def read_labels(file: File, names: list[str]) -> NDArray[np.int8]:
-    """The model's labels in a file, in the model's order."""
-    try:
+    """Return the labels of a model in a file, in the order of the model."""
+    with with_file_name(file.path):
         if file.stated is not None:
             return _stated(file, names)
         place = {name: j for j, name in enumerate(file.names)}
@@ -250,8 +295,6 @@ def read_labels(file: File, names: list[str]) -> NDArray[np.int8]:
                 f"{listed(missing)}; give a file that has them."
             )
         return indicators(file.take([place[name] for name in names]))
-    except ValueError as error:
-        raise _of(file, error) from error
 
 
 def _stated(file: File, names: list[str]) -> NDArray[np.int8]:
@@ -269,4 +312,5 @@ def _stated(file: File, names: list[str]) -> NDArray[np.int8]:
 
 
 def take_rows(table: Table, rows: Any) -> Table:
+    """Return some rows of a table."""
     return table._replace(values=table.values[rows])

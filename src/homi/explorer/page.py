@@ -1,4 +1,4 @@
-"""The label explorer as one HTML file that asks nothing of any network."""
+"""The label explorer as one HTML file that needs no network."""
 
 from __future__ import annotations
 
@@ -9,11 +9,7 @@ from string import Template
 from homi.explorer import captions
 from homi.explorer.facts import Facts
 from homi.explorer.pack import packed
-
-POLICY = (
-    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
-    "img-src data:; base-uri 'none'; form-action 'none'"
-)
+from homi.html_shell import html_page
 
 #: Parts of the style sheet; later ones may change what earlier ones say.
 STYLES = ("colours", "base", "frame", "parts", "screens")
@@ -41,22 +37,8 @@ SCRIPTS = (
 #: Entries of B in the table for those who read without scripts.
 _MOST_LISTED = 20
 
-_PAGE = Template(
+_BODY = Template(
     """\
-<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="$policy">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<link rel="icon" href="data:,">
-<title>$title</title>
-<style>
-$css</style>
-</head>
-<body>
-<a class="skip" href="#content">Skip to the content</a>
 <header class="top">
 <p class="brand">$title</p>
 <div class="search">
@@ -86,15 +68,7 @@ $sections
 </div>
 <footer><p>$left_out</p></footer>
 </main>
-<script type="application/json" id="facts">$facts</script>
-<script>
-"use strict";
-(() => {
-$js})();
-</script>
-</body>
-</html>
-"""
+<script type="application/json" id="facts">$facts</script>"""
 )
 
 _GRAPH = """\
@@ -166,10 +140,9 @@ _LABELS = """\
 
 
 def html(facts: Facts, title: str) -> str:
-    """The page as the text of one self-contained file."""
+    """Return the page as the text of one self-contained file."""
     parts = _parts(facts)
-    return _PAGE.substitute(
-        policy=POLICY,
+    body = _BODY.substitute(
         title=escape(title),
         settings=escape(_size(facts)),
         meaning=escape(captions.meaning(facts)),
@@ -178,10 +151,11 @@ def html(facts: Facts, title: str) -> str:
         links="".join(f'<a href="#{p[0]}">{p[1]}</a>' for p in parts),
         sections="\n".join(_section(*part) for part in parts),
         noscript=_without_scripts(facts),
-        css="".join(_asset(f"css/{name}.css") for name in STYLES),
-        js="".join(_asset(f"js/{name}.js") for name in SCRIPTS),
         facts=packed(facts),
     )
+    css = "".join(_asset(f"css/{name}.css") for name in STYLES)
+    js = "".join(_asset(f"js/{name}.js") for name in SCRIPTS)
+    return html_page(title, body, css=css, js=f'"use strict";\n(() => {{\n{js}}})();\n')
 
 
 def _asset(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Models as files: one safe file to load again, and ONNX for other programs."""
+"""Save and load models as one safe file, and export them to ONNX."""
 
 from homi.io.errors import ModelFileError
 from homi.io.model_file import (

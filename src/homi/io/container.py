@@ -1,4 +1,4 @@
-"""The file itself: safetensors with a JSON header in its metadata, and a checksum."""
+"""The file itself: safetensors with a JSON header and a checksum as metadata."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from homi.io.errors import ModelFileError
 
 Tensors = dict[str, NDArray[Any]]
 
-#: What this version writes, and the newest that it reads.
-FORMAT = 1
+#: The newest format that this version reads. Format 2 has a ColumnTransformer; what
+#: has none is written as format 1, which earlier versions read.
+FORMAT = 2
 
 _KEYS = {"homi", "sha256"}
 #: Types of tensors that a model has; safetensors knows more.
@@ -27,9 +28,10 @@ _DTYPES = frozenset({"float64", "float32", "int64", "int32", "uint8", "bool"})
 
 
 def write_container(path: Path, header: dict[str, Any], tensors: Tensors) -> None:
-    """Write a file, whole or not at all."""
+    """Write a file, complete or not at all."""
     try:
-        text = json.dumps({"format": FORMAT, **header}, allow_nan=False)
+        stated = FORMAT if "transformer" in header else 1
+        text = json.dumps({"format": stated, **header}, allow_nan=False)
     except RecursionError as error:
         raise ModelFileError(
             "the model's values are nested too deeply to save."
@@ -44,7 +46,7 @@ def write_container(path: Path, header: dict[str, Any], tensors: Tensors) -> Non
 
 
 def read_container(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Tensors]:
-    """The header and the tensors of a file, checked to be as they were written."""
+    """Return the header and the tensors of a file after checking its checksum."""
     path = Path(path)
     if path.is_dir() or (path.exists() and not path.is_file()):
         raise ModelFileError(f"{path} is not a file; name a model file.")
@@ -61,16 +63,15 @@ def read_container(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Tensor
     except Exception as error:
         # safetensors has its own exception, and numpy and json raise theirs.
         raise ModelFileError(
-            f"{path} is not a model file, or is damaged or cut short "
-            f"({_reason(error)}); save it again, or copy it again from where it was "
-            "whole."
+            f"{path} is not a model file, or is damaged or truncated "
+            f"({_reason(error)}); save it again, or copy it again from an intact one."
         ) from error
     _check_format(path, header)
     _check_memory(path, header, Budget(len(data)))
     if _digest(text, tensors) != stated:
         raise ModelFileError(
             f"{path} is damaged: its checksum differs from its content; copy it again "
-            "from where it was whole."
+            "from an intact one."
         )
     if strange := [t for t in tensors.values() if t.dtype.name not in _DTYPES]:
         raise ModelFileError(
@@ -92,13 +93,13 @@ def _safetensors() -> Any:
 
 
 def _metadata(data: bytes) -> tuple[str, str]:
-    """The header's text and the checksum; safetensors has checked the rest."""
+    """Return the text of the header and the checksum."""
     (size,) = struct.unpack("<Q", data[:8])
     metadata = json.loads(data[8 : 8 + size]).get("__metadata__") or {}
     if set(metadata) != _KEYS:
         raise ModelFileError(
-            "it is a safetensors file without our header; name a file that homi.io."
-            "save or homi fit wrote."
+            "it is a safetensors file without the header of homi; name a file that "
+            "homi.io.save or homi fit wrote."
         )
     return metadata["homi"], metadata["sha256"]
 
@@ -123,9 +124,9 @@ def _check_format(path: Path, header: Any) -> None:
 
 
 def _check_memory(path: Path, header: Any, budget: Budget) -> None:
-    """Charge the arrays of texts in a header: numpy makes each as long as the longest.
+    """Charge the arrays of texts in a header: numpy pads each to the longest.
 
-    All else takes memory by its size in the file.
+    All else takes memory in proportion to its size in the file.
     """
     left = [header]
     try:
@@ -143,7 +144,7 @@ def _check_memory(path: Path, header: Any, budget: Budget) -> None:
 
 
 def _digest(text: str, tensors: Tensors) -> str:
-    """SHA-256 over the header and every tensor with its name, type and shape."""
+    """Return the SHA-256 of the header and every tensor with name, type and shape."""
     digest = hashlib.sha256(_part(text.encode()))
     for name in sorted(tensors):
         tensor = tensors[name]
@@ -154,5 +155,5 @@ def _digest(text: str, tensors: Tensors) -> str:
 
 
 def _part(data: bytes) -> bytes:
-    """Lengths in front, so that no two contents are hashed as one text."""
+    """Return data after its length, so that no two contents give the same bytes."""
     return struct.pack("<Q", len(data)) + data

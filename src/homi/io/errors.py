@@ -1,5 +1,5 @@
-"""What goes wrong with a model file."""
+"""The error of model files."""
 
 
 class ModelFileError(ValueError):
-    """A model that cannot be saved, or a file that is refused; it says why."""
+    """A model that cannot be saved, or a file that is refused."""

@@ -1,4 +1,4 @@
-"""What every classifier here learns of its data: names, classes, how y was given."""
+"""What all classifiers have in a header: parameters, names, classes, scalars."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from homi.io.errors import ModelFileError
 from homi.io.values import decode, encode
 
 _TARGETS = ("multilabel-indicator", "binary", "multiclass")
-#: A fitted attribute by scikit-learn's convention.
+#: Names of fitted attributes by scikit-learn's convention.
 _PUBLIC = re.compile(r"[a-z][a-z0-9_]*[a-z0-9]_")
 _ARRAYS = ("classes_", "label_names_")
 
 
 def params_of(model: Any, leave_out: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Hyper-parameters for the header."""
+    """Return the hyperparameters for the header."""
     return {
         name: encode(value, f"{name} of {type(model).__name__}")
         for name, value in model.get_params(deep=False).items()
@@ -27,7 +27,7 @@ def params_of(model: Any, leave_out: tuple[str, ...] = ()) -> dict[str, Any]:
 
 
 def rebuilt(cls: Any, params: Any, **given: Any) -> Any:
-    """An unfitted estimator with the parameters of a header, which are checked."""
+    """Return an unfitted estimator with the parameters of a header, checked."""
     if not isinstance(params, dict):
         raise ModelFileError(f"the parameters of {cls.__name__} are missing.")
     values = {name: decode(value) for name, value in params.items()}
@@ -46,18 +46,18 @@ def rebuilt(cls: Any, params: Any, **given: Any) -> Any:
 
 
 def facts_of(model: Any) -> dict[str, Any]:
-    """Names and classes for the header."""
+    """Return names and classes for the header."""
     facts = {name: encode(getattr(model, name), name) for name in _ARRAYS}
     facts["target"] = {"kind": model._target.kind, "dtype": model._target.dtype.name}
     return facts
 
 
 def set_facts(model: Any, facts: Any) -> int:
-    """Give a model its names and classes; the number of labels."""
+    """Set the names and classes of a model; return the number of labels."""
     for name in _ARRAYS:
         value = decode(facts[name])
         if not isinstance(value, np.ndarray) or value.ndim != 1 or not len(value):
-            raise ModelFileError(f"{name} is no row of names.")
+            raise ModelFileError(f"{name} is not a list of names.")
         setattr(model, name, value)
     kind, dtype = facts["target"]["kind"], facts["target"]["dtype"]
     if kind not in _TARGETS or np.dtype(dtype).kind not in "iu":
@@ -71,7 +71,7 @@ def set_facts(model: Any, facts: Any) -> int:
 
 
 def features_of(model: Any) -> dict[str, Any]:
-    """Number and, if there are any, names of the features for the header."""
+    """Return the number and the names, if any, of the features for the header."""
     facts: dict[str, Any] = {"n_features_in_": int(model.n_features_in_)}
     if hasattr(model, "feature_names_in_"):
         names = model.feature_names_in_
@@ -80,10 +80,10 @@ def features_of(model: Any) -> dict[str, Any]:
 
 
 def set_features(model: Any, facts: Any) -> int:
-    """Give a model the number and the names of its features; that number."""
+    """Set the number and the names of the features of a model; return the number."""
     count = facts["n_features_in_"]
     if type(count) is not int or count < 1:
-        raise ModelFileError(f"{str(count)[:40]} is no number of features.")
+        raise ModelFileError(f"{str(count)[:40]} is not a number of features.")
     model.n_features_in_ = count
     if "feature_names_in_" in facts:
         names = decode(facts["feature_names_in_"])
@@ -98,7 +98,7 @@ def set_features(model: Any, facts: Any) -> int:
 
 
 def scalars_of(model: Any) -> dict[str, Any]:
-    """Public attributes of a fit that are single values, such as ``n_iter_``."""
+    """Return fitted attributes that are single values, such as ``n_iter_``."""
     return {
         name: encode(value, name)
         for name, value in vars(model).items()
@@ -108,17 +108,18 @@ def scalars_of(model: Any) -> dict[str, Any]:
 
 
 def set_scalars(model: Any, facts: Any) -> None:
+    """Set fitted attributes that are single values."""
     for name, value in facts.items():
         found = decode(value)
         if not _PUBLIC.fullmatch(name) or not (
             found is None or isinstance(found, bool | int | float | str)
         ):
-            raise ModelFileError(f"{name[:40]!r} is nothing that a fit leaves.")
+            raise ModelFileError(f"{name[:40]!r} is not a fitted attribute.")
         setattr(model, name, found)
 
 
 def number(value: Any, what: str) -> float:
-    """A finite number of a header."""
+    """Return a finite number of a header."""
     found = decode(value)
     if not isinstance(found, int | float) or not np.isfinite(found):
         raise ModelFileError(f"{what} is {str(found)[:40]!r}, not a finite number.")

@@ -1,4 +1,4 @@
-"""HOMI and HOMICV: coefficients, and the landmarks of a kernel."""
+"""HOMI and HOMICV in a model file: coefficients, and the landmarks of a kernel."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CODE = (
     f"{', '.join(KERNELS)} to save the model."
 )
 
-#: Shapes in features p that the scores are linear in, and labels q.
+#: Shapes of tensors: p features after the feature map, q labels.
 _SHAPES = {
     "feature_weights_": "pq",
     "feature_bias_": "q",
@@ -42,7 +42,7 @@ _SHAPES = {
 
 
 def dump_homi(model: HOMI, out: Out) -> dict[str, Any]:
-    """The fitted part of a header, with the tensors put out."""
+    """Return the fitted part of a header, and put the tensors into `out`."""
     fitted = {**facts_of(model), **features_of(model)}
     fitted["scalars"] = scalars_of(model)
     fitted["history_"] = encode(list(model.history_), "history_")
@@ -54,6 +54,7 @@ def dump_homi(model: HOMI, out: Out) -> dict[str, Any]:
 
 
 def load_homi(params: Any, fitted: Any, source: Source) -> HOMI:
+    """Return the HOMI of a header."""
     model: HOMI = rebuilt(HOMI, params)
     if fitted is None:
         return model
@@ -75,7 +76,7 @@ def _dump_kernel(kernel_map: KernelMap, out: Out) -> dict[str, Any]:
     nystroem = kernel_map.nystroem
     if not isinstance(nystroem.kernel, str):
         raise ModelFileError(CODE)
-    # What was fitted counts: parameters may have been set since.
+    # As it was fitted: parameters may have been set since.
     about = {"name": nystroem.kernel, "scaled": kernel_map.scaler is not None}
     about |= {
         name: encode(getattr(nystroem, name), f"{name} of the kernel")
@@ -94,6 +95,7 @@ def _dump_kernel(kernel_map: KernelMap, out: Out) -> dict[str, Any]:
 def _load_kernel(about: Any, source: Source, m: int) -> KernelMap:
     if about["name"] not in tuple(KERNELS):
         raise ModelFileError(f"the kernel {str(about['name'])[:40]!r} is unknown here.")
+    scaled = about["scaled"]
     given = {
         name: None if about[name] is None else number(about[name], name)
         for name in ("gamma", "degree", "coef0")
@@ -106,25 +108,24 @@ def _load_kernel(about: Any, source: Source, m: int) -> KernelMap:
     )
     nystroem.component_indices_ = source.integers("component_indices", (count,))
     nystroem.n_features_in_, nystroem._n_features_out = m, count
-    # Neither is fitted anew: both get what their fits had left.
-    loaded = object.__new__(KernelMap)
-    loaded.nystroem, loaded.scaler = nystroem, None
-    if about["scaled"]:
-        loaded.scaler = object.__new__(Scaler)
-        for name in ("mean", "scale", "shift"):
-            setattr(loaded.scaler, name, source.floats(name, (m,)))
-        if not (loaded.scaler.scale > 0).all():
-            raise ModelFileError("a feature has a scale that is not positive.")
-    return loaded
+    return KernelMap.restore(nystroem, _load_scaler(source, m) if scaled else None)
 
 
-#: How HOMICV came to its model.
+def _load_scaler(source: Source, m: int) -> Scaler:
+    mean, shift, scale = (source.floats(n, (m,)) for n in ("mean", "shift", "scale"))
+    if not (scale > 0).all():
+        raise ModelFileError("a feature has a scale that is not positive.")
+    return Scaler.restore(mean, shift, scale)
+
+
+#: How HOMICV chose its model.
 _OF_CHOICE = ("best_params_", "best_score_", "label_weight_", "cv_results_")
-#: What makes log-odds of its scores.
+#: What turns its scores into log-odds.
 _ODDS = ("odds_slope_", "odds_offset_")
 
 
 def dump_homi_cv(model: HOMICV, out: Out) -> dict[str, Any]:
+    """Return the fitted part of a header, and put the tensors into `out`."""
     best = model.best_estimator_
     # As it was fitted: the parameter may have been set since.
     has_odds = model.odds_slope_ is not None
@@ -140,6 +141,7 @@ def dump_homi_cv(model: HOMICV, out: Out) -> dict[str, Any]:
 
 
 def load_homi_cv(params: Any, fitted: Any, source: Source) -> HOMICV:
+    """Return the HOMICV of a header."""
     model: HOMICV = rebuilt(HOMICV, params)
     if fitted is None:
         return model

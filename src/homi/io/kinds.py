@@ -1,4 +1,4 @@
-"""Every kind of model that a file can hold, and the parts that some are made of."""
+"""Every kind of model that a file can hold: estimator <-> header and tensors."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from homi.thresholds import TunedThresholds
 
 Node = dict[str, Any]
 
-#: Pipelines in pipelines; a file cannot make Python recurse without end.
+#: Nesting of models that is read; deeper files could exhaust the stack.
 _MAX_DEPTH = 8
 _MEASURED = ("strategy_", "held_out_score_", "calibration_error_")
 
 
 def dump(model: Any, out: Out, *, fitted: bool = True) -> Node:
-    """What the header says of a model, with its tensors put out."""
+    """Return the header of a model, and put its tensors into `out`."""
     kind = type(model).__name__
     if type(model) not in _CLASSES:
         raise ModelFileError(
@@ -54,7 +54,7 @@ def dump(model: Any, out: Out, *, fitted: bool = True) -> Node:
 
 
 def load(node: Any, source: Source, depth: int = 0) -> Any:
-    """The model of a header."""
+    """Return the model of a header."""
     kind = node.get("kind") if isinstance(node, dict) else None
     if kind not in _LOAD or depth > _MAX_DEPTH:
         raise ModelFileError(f"a model of kind {str(kind)[:40]!r} is unknown here.")
@@ -85,7 +85,9 @@ def _load_pipeline(node: Node, source: Source, depth: int) -> Pipeline:
         # joblib would read pickles from there.
         raise ModelFileError("its Pipeline names a directory for its memory.")
     if [type(step) for _, step in steps[:-1]] != [TfidfVectorizer] * (len(steps) - 1):
-        raise ModelFileError("its Pipeline has steps that make no features.")
+        raise ModelFileError(
+            "its Pipeline has a step other than TfidfVectorizer before the model."
+        )
     return rebuilt(Pipeline, node["params"], steps=steps)
 
 

@@ -1,4 +1,4 @@
-"""A fitted model <-> one file, without pickle."""
+"""Save and load a fitted model as one file, without pickle."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.compose import ColumnTransformer
 
 from homi.io.container import FORMAT, read_container, write_container
 from homi.io.errors import ModelFileError
 from homi.io.kinds import dump, load
+from homi.io.preprocessing_kind import dump_column_transformer, load_column_transformer
 from homi.io.tensors import Out, Source
 from homi.io.values import decode, encode
 
 _PACKAGES = ("homi", "numpy", "scipy", "scikit-learn")
 
-#: What code of ours, numpy or scikit-learn raises on values that make no sense.
+#: What homi, numpy and scikit-learn raise on malformed values.
 _MALFORMED = (
     AttributeError,
     LookupError,
@@ -36,7 +38,7 @@ _MALFORMED = (
 
 @dataclass(frozen=True)
 class ModelFile:
-    """What a model file holds.
+    """Content of a model file.
 
     Attributes
     ----------
@@ -46,11 +48,14 @@ class ModelFile:
         How columns of a table become rows of the model; empty unless given to ``save``.
     provenance : dict
         Versions, date, and what ``save`` was given.
+    transformer : ColumnTransformer or None
+        Fitted preprocessing, if ``save`` was given any.
     """
 
     model: Any
     preprocessing: dict[str, Any]
     provenance: dict[str, Any]
+    transformer: ColumnTransformer | None = None
 
 
 def save(
@@ -58,6 +63,7 @@ def save(
     path: str | os.PathLike[str],
     *,
     preprocessing: dict[str, Any] | None = None,
+    transformer: ColumnTransformer | None = None,
     provenance: dict[str, Any] | None = None,
 ) -> None:
     """Save a fitted model as one file: tensors and a JSON header, no pickle.
@@ -68,10 +74,14 @@ def save(
         Fitted. A TunedThresholds or a Pipeline may be around a HOMI or HOMICV, and
         the first step of a Pipeline a TfidfVectorizer.
     path : path
-        Where to; ``.homi`` by custom. What is there is replaced once the new file is
-        whole.
+        File to write, by convention with the suffix ``.homi``. An existing file is
+        replaced once the new one is complete.
     preprocessing : dict, optional
         Plain values that say how columns of a table become rows of the model.
+    transformer : ColumnTransformer, optional
+        Fitted preprocessing of arrays of numbers. Its steps are SimpleImputer with
+        ``keep_empty_features=True``, OneHotEncoder with given ``categories`` and
+        ``handle_unknown="ignore"``, pipelines of these, or ``"passthrough"``.
     provenance : dict, optional
         Plain values to keep beside versions and date, such as ``{"data":
         fingerprint(X, Y)}``.
@@ -79,14 +89,14 @@ def save(
     Raises
     ------
     ModelFileError
-        If the model holds code, such as a kernel that is a function, or is of
-        another kind.
+        If the model holds code, such as a kernel that is a function, or is of a kind
+        that a model file does not hold.
 
     Notes
     -----
-    Of the training data the file holds the landmarks of a kernel, which are rows, and
-    the vocabulary of texts; nothing else but what was learnt. ``filled_labels_`` are
-    labels of the training rows, and left out.
+    The file holds two parts of the training data: the landmarks of a kernel, which are
+    rows, and the vocabulary of texts. ``filled_labels_``, labels of the training rows,
+    are not saved.
 
     Examples
     --------
@@ -109,11 +119,14 @@ def save(
         "preprocessing": encode(preprocessing or {}, "preprocessing"),
         "provenance": encode(_made() | (provenance or {}), "provenance"),
     }
+    if transformer is not None:
+        out = Out(tensors).under("transformer")
+        header["transformer"] = dump_column_transformer(transformer, out)
     write_container(Path(path), header, tensors)
 
 
 def load_model(path: str | os.PathLike[str]) -> Any:
-    """Load a model that ``save`` or ``homi fit`` wrote. Nothing in it is run.
+    """Load a model that ``save`` or ``homi fit`` wrote. No code of the file is run.
 
     Parameters
     ----------
@@ -129,16 +142,15 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     ModelFileError
-        If the file is damaged, cut short, made by a newer version, or holds what no
-        model has.
+        If the file is damaged, truncated, made by a newer version, or not a model.
     FileNotFoundError
-        If there is no such file.
+        If the file does not exist.
     """
     return load_file(path).model
 
 
 def load_file(path: str | os.PathLike[str]) -> ModelFile:
-    """Load a model with what the file says of its preprocessing and provenance.
+    """Load a model with its preprocessing and provenance.
 
     Parameters and errors are those of ``load_model``.
     """
@@ -146,8 +158,13 @@ def load_file(path: str | os.PathLike[str]) -> ModelFile:
     source = Source(tensors)
     try:
         model = load(header["model"], source)
+        transformer = None
+        if "transformer" in header:
+            part = source.under("transformer")
+            transformer = load_column_transformer(header["transformer"], part)
         source.check_all_taken()
-        found = ModelFile(model, *(_dict(header, name) for name in _SECTIONS))
+        preprocessing = _dict(header, "preprocessing")
+        provenance = _dict(header, "provenance")
     except MemoryError as error:
         raise ModelFileError(f"{path} needs more memory than there is.") from error
     except ModelFileError as error:
@@ -157,10 +174,7 @@ def load_file(path: str | os.PathLike[str]) -> ModelFile:
             f"{path} is refused: its header is not one of format {FORMAT} "
             f"({type(error).__name__}: {str(error)[:100]})."
         ) from error
-    return found
-
-
-_SECTIONS = ("preprocessing", "provenance")
+    return ModelFile(model, preprocessing, provenance, transformer)
 
 
 def _dict(header: dict[str, Any], name: str) -> dict[str, Any]:
@@ -171,7 +185,7 @@ def _dict(header: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def fingerprint(X: Any, Y: Any) -> dict[str, Any]:
-    """What tells data apart without holding them: sizes, and SHA-256 of the values.
+    """Return what identifies data without holding them: sizes, and their SHA-256.
 
     Examples
     --------
@@ -185,7 +199,7 @@ def fingerprint(X: Any, Y: Any) -> dict[str, Any]:
     for values in (X, Y):
         dense = values if sparse.issparse(values) else np.asarray(values, dtype=float)
         coo = sparse.coo_array(dense)
-        coo.sum_duplicates()  # in one order, whatever they came in
+        coo.sum_duplicates()  # also sorts the entries
         coo.eliminate_zeros()
         shapes.append(coo.shape if coo.ndim == 2 else (*coo.shape, 1))
         for part in (np.array(coo.shape), *coo.coords, coo.data.astype(np.float64)):

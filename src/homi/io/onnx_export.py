@@ -1,4 +1,4 @@
-"""A fitted model -> ONNX, for programs without Python."""
+"""Export a fitted model to ONNX, for programs without Python."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from homi.thresholds import TunedThresholds
 
 Input = Literal["double", "float"]
 
-#: What a protobuf message may take.
+#: Largest size of a protobuf message.
 _MAX_BYTES = 2**31 - 1
 
 
@@ -31,13 +31,13 @@ def export_onnx(
     Parameters
     ----------
     model : HOMI, HOMICV or TunedThresholds
-        Fitted on a 0/1 column for each label. A TunedThresholds is around one of the
+        Fitted on a 0/1 column for each label. A TunedThresholds must wrap one of the
         other two. Every kernel that has a name is exported.
     path : path
-        Where to. What is there is replaced once the new file is whole.
+        File to write. An existing file is replaced once the new one is complete.
     input_type : {"double", "float"}, default="double"
-        Type of the input ``X`` of shape (rows, n_features). All is computed in
-        double precision in any case: with "float" only X itself is rounded.
+        Type of the input ``X`` of shape (rows, n_features). Everything is computed in
+        double precision: with "float" only X itself is rounded.
 
     Returns
     -------

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-#: Read by every onnxruntime since 1.13: the newest that onnx would write is not read by
-#: the newest onnxruntime.
+#: Every onnxruntime since 1.13 reads these; the newest onnx would write versions that
+#: the newest onnxruntime does not read.
 OPSET, IR_VERSION = 17, 8
 
 
 class Graph:
-    """Nodes in the order they are made; every value is known by its name."""
+    """Nodes in the order they were added; every value has a name."""
 
     def __init__(self) -> None:
         import onnx
@@ -24,30 +24,34 @@ class Graph:
         self.prefix = ""
 
     def constant(self, value: NDArray[Any]) -> str:
+        """Add a constant; return its name."""
         name = f"{self.prefix}c{len(self.constants)}"
         array = np.ascontiguousarray(value)
         self.constants.append(self._onnx.numpy_helper.from_array(array, name))
         return name
 
     def number(self, value: float) -> str:
+        """Add a constant number; return its name."""
         return self.constant(np.array(value, dtype=np.float64))
 
     def integers(self, *values: int) -> str:
+        """Add a constant vector of integers; return its name."""
         return self.constant(np.array(values, dtype=np.int64))
 
     def op(self, kind: str, *inputs: str, **attributes: Any) -> str:
-        """Add an operator of one result; the name of that."""
+        """Add an operator with one output; return the name of that."""
         (name,) = self.ops(kind, *inputs, count=1, **attributes)
         return name
 
     def ops(self, kind: str, *inputs: str, count: int, **attributes: Any) -> list[str]:
+        """Add an operator with `count` outputs; return their names."""
         names = [f"{self.prefix}n{len(self.nodes)}_{j}" for j in range(count)]
         make = self._onnx.helper.make_node
         self.nodes.append(make(kind, list(inputs), names, **attributes))
         return names
 
     def each_feature(self, step: Any, start: str, *rows: str) -> str:
-        """Go through matrices row by row with ONNX's Scan; the last state.
+        """Fold the rows of matrices with ONNX's Scan; return the last state.
 
         ``step(graph, state, *rows)`` gives the next state from one row of each.
         """
@@ -67,6 +71,7 @@ class Graph:
         return self.op("Scan", start, *rows, body=inner, num_scan_inputs=len(rows))
 
     def cast(self, name: str, dtype: type) -> str:
+        """Add a cast to a type; return its name."""
         to = self._onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
         return self.op("Cast", name, to=to)
 
@@ -76,7 +81,7 @@ class Graph:
         outputs: dict[str, tuple[str, type, int]],
         about: dict[str, str],
     ) -> Any:
-        """The finished model; outputs are name -> (value, type, width)."""
+        """Return the checked model; outputs are name -> (value, type, width)."""
         helper = self._onnx.helper
         for name, (value, _, _) in outputs.items():
             self.nodes.append(helper.make_node("Identity", [value], [name]))

@@ -1,12 +1,12 @@
-"""Kernels, rules and probabilities as operators of ONNX, all in double precision."""
+"""Kernels, threshold rules and probabilities as ONNX operators, in double precision."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
+from homi.arrays import dense
 from homi.base.classifier import NEAR_HALF, TAIL
 from homi.io.errors import ModelFileError
 from homi.io.onnx_graph import Graph
@@ -17,7 +17,7 @@ from homi.thresholds.rules import Cardinality, Rule, SeenLabels, Thresholds, Top
 
 
 def kernel_features(graph: Graph, X: str, kernel_map: KernelMap) -> str:
-    """Nyström features of rows X."""
+    """Add the Nyström features of rows X."""
     if kernel_map.scaler is not None:
         X = graph.op("Sub", X, graph.constant(kernel_map.scaler.shift))
         X = graph.op("Div", X, graph.constant(kernel_map.scaler.scale))
@@ -27,9 +27,7 @@ def kernel_features(graph: Graph, X: str, kernel_map: KernelMap) -> str:
             f"the kernel {str(nystroem.kernel)[:60]!r} has no ONNX form here; fit with "
             f"one of {', '.join(_KERNELS)}, or without a kernel, to export the model."
         )
-    landmarks = nystroem.components_
-    C = landmarks.toarray() if sparse.issparse(landmarks) else landmarks
-    C = C.astype(np.float64)
+    C = dense(nystroem.components_).astype(np.float64)
     given = {"gamma": 1.0 / C.shape[1], "degree": 3.0, "coef0": 1.0}
     known = {k: v for k in given if (v := getattr(nystroem, k)) is not None}
     alike = _KERNELS[nystroem.kernel](graph, X, C, **(given | known))
@@ -38,7 +36,7 @@ def kernel_features(graph: Graph, X: str, kernel_map: KernelMap) -> str:
 
 
 def _rbf(graph: Graph, X: str, C: Any, *, gamma: float, **_: float) -> str:
-    """exp(-γ(|x|² + |c|² - 2xᵀc)), as scikit-learn's."""
+    """exp(-γ(|x|² + |c|² - 2xᵀc)), as in scikit-learn."""
     squares = _row_sums(graph, graph.op("Mul", X, X))
     products = graph.op("MatMul", X, graph.constant(-2.0 * C.T))
     distances = graph.op("Add", graph.op("Add", products, squares), _square(graph, C))
@@ -69,7 +67,7 @@ def _cosine(graph: Graph, X: str, C: Any, **_: float) -> str:
 
 
 def _laplacian(graph: Graph, X: str, C: Any, *, gamma: float, **_: float) -> str:
-    """exp(-γ Σ|x - c|), summed feature by feature: rows by landmarks is enough room."""
+    """exp(-γ Σ|x - c|), summed feature by feature to save memory."""
     rows = graph.op("Shape", X, start=0, end=1)
     shape = graph.op("Concat", rows, graph.integers(len(C)), axis=0)
     zero = graph.op("Expand", graph.number(0.0), shape)
@@ -96,7 +94,7 @@ def _row_sums(graph: Graph, values: str) -> str:
 
 
 def decisions(graph: Graph, S: str, found: SeenLabels) -> str:
-    """What a rule makes of scores S: above 0 where a label is predicted."""
+    """Add the decisions of a rule on scores S: above 0 where a label is predicted."""
     rule, q = found.rule, len(found.seen)
     if isinstance(rule, Thresholds):
         values = np.full(q, np.inf)
@@ -117,7 +115,7 @@ def decisions(graph: Graph, S: str, found: SeenLabels) -> str:
 
 
 def _above(graph: Graph, S: str, values: Any) -> str:
-    """S less the thresholds; bounded, with the right sign, where those are infinite."""
+    """Add S minus thresholds; of the right sign where those are infinite."""
     finite = np.isfinite(values)
     plain = graph.op("Sub", S, graph.constant(np.where(finite, values, 0.0)))
     if finite.all():
@@ -132,7 +130,7 @@ def _above(graph: Graph, S: str, values: Any) -> str:
 
 
 def _cut(graph: Graph, S: str, rule: Rule, q: int) -> str:
-    """``cut_rows``: the labels of highest score, as many as the rule says."""
+    """Add ``cut_rows``: the labels of highest score, as many as the rule says."""
     size = graph.integers(q)
     ranked, order = graph.ops("TopK", S, size, count=2, axis=1, largest=1, sorted=1)
     counts = _counts(graph, S, rule, q)
@@ -156,7 +154,7 @@ def _cut(graph: Graph, S: str, rule: Rule, q: int) -> str:
 
 
 def _counts(graph: Graph, S: str, rule: Rule, q: int) -> str:
-    """How many labels each row has, as a column."""
+    """Add the number of labels of each row, as a column."""
     if isinstance(rule, TopLabels):
         rows = graph.op("Shape", S, start=0, end=1)
         shape = graph.op("Concat", rows, graph.integers(1), axis=0)
@@ -177,7 +175,7 @@ def _counts(graph: Graph, S: str, rule: Rule, q: int) -> str:
 
 
 def bent(graph: Graph, S: str) -> str:
-    """The probabilities of a classifier by itself: scores with tails inside (0, 1)."""
+    """Add the probabilities of HOMI: its scores, with the tails bent into (0, 1)."""
     one, tail = graph.number(1.0), graph.number(TAIL)
     g = graph.op("Add", S, graph.number(0.5))
     rest = graph.op("Sub", one, g)
@@ -196,18 +194,18 @@ def _tail(graph: Graph, side: str) -> str:
 
 
 def log_odds(graph: Graph, S: str, slope: Any, offset: Any) -> str:
-    """Scores on each label's own scale as log-odds."""
+    """Add log-odds, an affine function of the scores of each label."""
     scaled = graph.op("Mul", S, graph.constant(slope))
     return graph.op("Add", scaled, graph.constant(offset))
 
 
 def probable(graph: Graph, S: str) -> str:
-    """The probabilities of log-odds, strictly inside (0, 1)."""
+    """Add the probabilities of log-odds, strictly inside (0, 1)."""
     return _strictly_inside(graph, graph.op("Sigmoid", S))
 
 
 def agreeing(graph: Graph, P: str, scores: str) -> str:
-    """Probabilities above one half just where the score exceeds 0."""
+    """Move probabilities above one half exactly where the score exceeds 0."""
     near = graph.op("Mul", P, graph.number(NEAR_HALF))
     above = graph.op("Add", near, graph.number(0.5 + 0.5 * NEAR_HALF))
     below = graph.op("Add", near, graph.number(0.5 - 1.5 * NEAR_HALF))
@@ -222,7 +220,7 @@ def _strictly_inside(graph: Graph, P: str) -> str:
 
 
 def calibrated(graph: Graph, S: str, maps: CalibrationMaps) -> str | None:
-    """Probabilities by sigmoids; None for isotonic maps, which ONNX has no word for."""
+    """Add calibrated probabilities; None for isotonic maps, which ONNX cannot hold."""
     if not isinstance(maps.own, Sigmoids) or not isinstance(maps.pooled, Sigmoids):
         return None
     own, pooled = (_sigmoid(graph, S, found) for found in (maps.own, maps.pooled))

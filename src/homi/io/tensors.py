@@ -1,4 +1,4 @@
-"""Tensors by name: put when a model is saved, taken and checked when it is loaded."""
+"""Tensors by name: put when a model is saved, checked when it is loaded."""
 
 from __future__ import annotations
 
@@ -15,19 +15,21 @@ _INTEGERS = ("int64", "int32")
 
 
 class Out:
-    """Where the tensors of a model go; parts of a model have names of their own."""
+    """Tensors of a model that is saved, with a prefix for each part of the model."""
 
     def __init__(self, tensors: dict[str, NDArray[Any]], prefix: str = "") -> None:
         self.tensors, self._prefix = tensors, prefix
 
     def under(self, part: str) -> Out:
+        """Return the place for the tensors of a part."""
         return Out(self.tensors, f"{self._prefix}{part}.")
 
     def put(self, name: str, value: Any) -> None:
+        """Put an array."""
         self.tensors[self._prefix + name] = np.asarray(value)
 
     def put_matrix(self, name: str, matrix: Any) -> dict[str, Any]:
-        """A dense or CSR matrix; what says how it was held, so that sums stay equal."""
+        """Put a dense or CSR matrix; return its layout, on which rounding depends."""
         if not sparse.issparse(matrix):
             self.put(name, matrix)
             order = "F" if matrix.flags.f_contiguous else "C"
@@ -39,7 +41,7 @@ class Out:
         return {"form": form, "shape": list(matrix.shape)}
 
     def put_texts(self, name: str, texts: list[str]) -> None:
-        """Texts as one row of bytes and where each ends: a header stays small."""
+        """Put texts as bytes and end positions, so that the header stays small."""
         parts = [text.encode("utf-8", "surrogatepass") for text in texts]
         data = np.frombuffer(b"".join(parts), dtype=np.uint8)
         self.put(name, data)
@@ -47,17 +49,19 @@ class Out:
 
 
 class Source:
-    """Tensors of a file. Each is taken once, with the shape that it must have."""
+    """Tensors of a file. Each is taken once, and its shape and type are checked."""
 
     def __init__(self, tensors: dict[str, NDArray[Any]], prefix: str = "") -> None:
         self._tensors, self._prefix = tensors, prefix
 
     def under(self, part: str) -> Source:
+        """Return the tensors of a part."""
         return Source(self._tensors, f"{self._prefix}{part}.")
 
     def floats(
         self, name: str, shape: tuple[int, ...], *, finite: bool = True
     ) -> NDArray[Any]:
+        """Take floats; NaN, and unless `finite` is False infinity, are refused."""
         found = self._take(name, shape, _FLOATS)
         if finite and not np.isfinite(found).all():
             raise ModelFileError(
@@ -68,26 +72,30 @@ class Source:
         return found
 
     def integers(self, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
+        """Take integers."""
         return self._take(name, shape, _INTEGERS)
 
     def flags(self, name: str, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+        """Take booleans."""
         return self._take(name, shape, ("bool",))
 
     def length(self, name: str) -> int:
-        """How many entries a one-dimensional tensor has."""
+        """Return the length of a one-dimensional tensor."""
         found = self._tensors.get(self._prefix + name)
         if found is None or found.ndim != 1:
-            raise ModelFileError(f"{self._prefix}{name} is missing, or is no row.")
+            raise ModelFileError(f"{self._prefix}{name} is missing, or is not 1-D.")
         return len(found)
 
     def matrix(self, name: str, shape: tuple[int, int], about: Any) -> Any:
-        """What ``put_matrix`` was given."""
+        """Take a matrix that ``put_matrix`` put."""
         form = about.get("form")
         if form == "dense":
             found = self.floats(name, shape)
             return np.asfortranarray(found) if about.get("order") == "F" else found
         if form not in ("csr_array", "csr_matrix") or about.get("shape") != [*shape]:
-            raise ModelFileError(f"{self._prefix}{name} is no matrix of shape {shape}.")
+            raise ModelFileError(
+                f"{self._prefix}{name} is not a matrix of shape {shape}."
+            )
         count = self.length(f"{name}.data")
         pieces = (
             self.floats(f"{name}.data", (count,)),
@@ -99,6 +107,7 @@ class Source:
         return matrix
 
     def texts(self, name: str) -> list[str]:
+        """Take texts that ``put_texts`` put."""
         ends = self.integers(f"{name}.ends", (self.length(f"{name}.ends"),))
         data = self._take(name, (self.length(name),), ("uint8",)).tobytes()
         starts = np.concatenate([[0], ends])
@@ -108,6 +117,7 @@ class Source:
         return [data[a:b].decode("utf-8", "surrogatepass") for a, b in pairs]
 
     def check_all_taken(self) -> None:
+        """Refuse a file with tensors that the model does not use."""
         if self._tensors:
             name = sorted(self._tensors)[0][:60]
             raise ModelFileError(f"it holds a tensor {name!r} that no model has.")
@@ -124,5 +134,5 @@ class Source:
                 f"{full} is {found.dtype} of shape {found.shape}; expected "
                 f"{' or '.join(dtypes)} of shape {shape}."
             )
-        # A copy of its own: aligned and writable, as fit leaves it.
+        # A copy is aligned and writable, as after fit.
         return found.copy()

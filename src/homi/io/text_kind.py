@@ -1,4 +1,4 @@
-"""scikit-learn's TfidfVectorizer: vocabulary, weights, parameters."""
+"""scikit-learn's TfidfVectorizer in a model file: parameters, vocabulary, weights."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from homi.io.fitted import rebuilt
 from homi.io.tensors import Out, Source
 from homi.io.token_patterns import check_token_pattern
 
-#: Words or letters of an n-gram.
+#: Longest n-gram, in words or letters.
 _MAX_NGRAM = 64
 
 
 def dump_tfidf(model: TfidfVectorizer, out: Out) -> dict[str, Any]:
-    """The fitted part of a header, with the tensors put out."""
+    """Return the fitted part of a header, and put the tensors into `out`."""
     terms = sorted(model.vocabulary_, key=model.vocabulary_.get)
     out.put_texts("vocabulary", terms)
     if model.use_idf:
@@ -27,6 +27,7 @@ def dump_tfidf(model: TfidfVectorizer, out: Out) -> dict[str, Any]:
 
 
 def load_tfidf(params: Any, fitted: Any, source: Source) -> TfidfVectorizer:
+    """Return the TfidfVectorizer of a header."""
     model: TfidfVectorizer = rebuilt(TfidfVectorizer, params)
     if model.input != "content":
         # It would open whatever files the texts name.
@@ -42,7 +43,7 @@ def load_tfidf(params: Any, fitted: Any, source: Source) -> TfidfVectorizer:
     model.fixed_vocabulary_ = bool(fitted["fixed_vocabulary_"])
     names = ("norm", "use_idf", "smooth_idf", "sublinear_tf")
     weights = TfidfTransformer(**{name: getattr(model, name) for name in names})
-    # A fit to nothing gives it its number of features; its weights come after.
+    # A fit to zeros sets the number of features; the weights are set after it.
     model._tfidf = weights.fit(sparse.csr_array((1, len(terms)), dtype=model.dtype))
     if model.use_idf:
         weights.idf_ = source.floats("idf", (len(terms),))
@@ -50,7 +51,7 @@ def load_tfidf(params: Any, fitted: Any, source: Source) -> TfidfVectorizer:
 
 
 def _check_ngrams(model: TfidfVectorizer) -> None:
-    """Refuse long n-grams: memory has no room for all those of a text."""
+    """Refuse long n-grams: those of one text would exhaust the memory."""
     if not 1 <= model.ngram_range[0] <= model.ngram_range[1] <= _MAX_NGRAM:
         raise ModelFileError(
             f"TfidfVectorizer(ngram_range={model.ngram_range}): n-grams in a model "
@@ -59,7 +60,7 @@ def _check_ngrams(model: TfidfVectorizer) -> None:
 
 
 def check_savable(model: TfidfVectorizer) -> None:
-    """Refuse what would make a loaded model open files, or another one than saved."""
+    """Refuse parameters with which a loaded model would read files or differ."""
     if model.input != "content":
         raise ModelFileError(
             f"TfidfVectorizer(input={model.input!r}) reads files; a model file holds "

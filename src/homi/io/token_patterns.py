@@ -1,12 +1,12 @@
-"""Regular expressions that a model file may hold: those that take linear time.
+r"""Regular expressions that a model file may hold: those that take linear time.
 
-Python's `re` goes back and tries again where a match fails late, which can take for
-ever. Two kinds of pattern never do:
+Python's `re` backtracks where a match fails late, which can take exponential time. Two
+kinds of pattern never do:
 
 - Where one item repeats without end, everything before it can match in a few ways only,
-  and nothing after it can fail. ``[a-z]+``, ``\\w+(?:-\\w+)*``.
-- Letters, digits and ``_`` after ``\\b``, with one repetition without end: a word is
-  tried once, from its start. ``\\b\\w\\w+\\b``, scikit-learn's own.
+  and nothing after it can fail. ``[a-z]+``, ``\w+(?:-\w+)*``.
+- Letters, digits and ``_`` after ``\b``, with one repetition without end: a word is
+  tried once, from its start. ``\b\w\w+\b``, scikit-learn's own.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 from homi.io.errors import ModelFileError
 
-#: Letters of a pattern, and ways in which a part of it may match at one place.
+#: Length of a pattern, and ways in which a part of it may match at one place.
 _MAX_LENGTH, _MAX_WAYS = 1000, 64
 
 _CHARACTERS = (codes.LITERAL, codes.NOT_LITERAL, codes.ANY, codes.IN)
@@ -30,7 +30,7 @@ Items = Sequence[tuple[Any, Any]]
 
 
 def check_token_pattern(pattern: Any) -> None:
-    """Refuse a pattern of a TfidfVectorizer that could take for ever."""
+    """Refuse a pattern of a TfidfVectorizer that could take exponential time."""
     if pattern is None:
         return
     shown = repr(str(pattern)[:60])
@@ -40,7 +40,7 @@ def check_token_pattern(pattern: Any) -> None:
             return
     except (re.error, RecursionError, OverflowError, TypeError) as error:
         raise ModelFileError(
-            f"token_pattern={shown} is no regular expression."
+            f"token_pattern={shown} is not a regular expression."
         ) from error
     raise ModelFileError(
         f"token_pattern={shown} could take very long on some texts, so a model file "
@@ -70,7 +70,7 @@ def _is_linear(items: Items) -> bool:
 
 
 def _flat(items: Items) -> list[tuple[Any, Any]]:
-    """The items, and in the place of a group that changes no flag, its own."""
+    """Replace groups that change no flag by their items."""
     found: list[tuple[Any, Any]] = []
     for kind, content in items:
         is_plain = kind is codes.SUBPATTERN and not any(content[1:3])
@@ -79,12 +79,12 @@ def _flat(items: Items) -> list[tuple[Any, Any]]:
 
 
 def _cannot_fail(kind: Any, content: Any) -> bool:
-    """Whether this is an optional item that takes linear time."""
+    """Return True for an optional item that takes linear time."""
     return kind in _REPEATS and not content[0] and _is_linear(list(content[2]))
 
 
 def _ways(items: Items) -> float:
-    """In how many ways items match at one place, at most, times letters they take."""
+    """Bound the number of ways in which items match at one place, times letters."""
     total = 1.0
     for kind, content in items:
         if kind in _REPEATS:
@@ -104,7 +104,7 @@ def _ways(items: Items) -> float:
 
 
 def _is_word(items: Items) -> bool:
-    """Whether these are ``\\b`` and word characters, of which one repeats freely."""
+    r"""Return True for ``\b`` and word characters, at most one repeated freely."""
     if items[:1] != [(codes.AT, codes.AT_BOUNDARY)]:
         return False
     n_free = 0

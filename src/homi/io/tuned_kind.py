@@ -1,4 +1,4 @@
-"""TunedThresholds: its rule, its maps to probabilities, what it measured."""
+"""TunedThresholds in a model file: its threshold rule and calibration maps."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from homi.thresholds.rules import (
 
 
 def dump_rule(found: SeenLabels, out: Out) -> dict[str, Any]:
-    """The rule for the header, with its tensors put out."""
+    """Return the rule for the header, and put its tensors into `out`."""
     out.put("seen", found.seen)
     rule = found.rule
     if isinstance(rule, Thresholds):
@@ -44,6 +44,7 @@ def dump_rule(found: SeenLabels, out: Out) -> dict[str, Any]:
 
 
 def load_rule(about: Any, source: Source, n_labels: int) -> SeenLabels:
+    """Return the threshold rule of a header."""
     seen = source.flags("seen", (n_labels,))
     return SeenLabels(_load_rule(about, source, int(seen.sum())), seen)
 
@@ -55,12 +56,12 @@ def _load_rule(about: Any, source: Source, n_seen: int) -> Rule:
     if about["kind"] == "top_k":
         k = about["k"]
         if type(k) is not int or not 0 <= k <= n_seen:
-            raise ModelFileError(f"{str(k)[:40]} labels for each row cannot be.")
+            raise ModelFileError(f"{str(k)[:40]} labels per row are impossible.")
         return TopLabels(k)
     if about["kind"] == "cardinality":
         threshold = decode(about["threshold"])  # infinite where no row has a label
         if not isinstance(threshold, int | float) or np.isnan(threshold):
-            raise ModelFileError("the threshold of the cardinality is no number.")
+            raise ModelFileError("the threshold of the cardinality is not a number.")
         return Cardinality(_load_regression(about, source, n_seen), float(threshold))
     raise ModelFileError(f"a rule of kind {str(about['kind'])[:40]!r} is unknown.")
 
@@ -86,7 +87,7 @@ def _load_regression(about: Any, source: Source, n_seen: int) -> Pipeline:
 
 
 def dump_maps(maps: CalibrationMaps, out: Out) -> dict[str, Any]:
-    """The maps to probabilities for the header, with their tensors put out."""
+    """Return the calibration maps for the header, and put their tensors into `out`."""
     out.put("weight", maps.weight)
     return {
         "own": _dump_map(maps.own, out.under("own")),
@@ -95,6 +96,7 @@ def dump_maps(maps: CalibrationMaps, out: Out) -> dict[str, Any]:
 
 
 def load_maps(about: Any, source: Source, n_labels: int) -> CalibrationMaps:
+    """Return the calibration maps of a header."""
     return CalibrationMaps(
         source.floats("weight", (n_labels,)),
         _load_map(about["own"], source.under("own"), n_labels),
@@ -129,7 +131,7 @@ def _load_map(about: Any, source: Source, count: int) -> Any:
     ends = source.integers("ends", (count,))
     starts = np.concatenate([[0], ends[:-1]])
     if (ends <= starts).any() or ends[-1] != total:
-        raise ModelFileError("the steps of an isotonic map are cut wrongly.")
+        raise ModelFileError("the steps of an isotonic map have wrong ends.")
     pieces = [slice(a, b) for a, b in zip(starts, ends, strict=True)]
     margin = number(about["margin"], "the margin of an isotonic map")
     return Isotonics([_isotonic(x[piece], y[piece]) for piece in pieces], margin)
@@ -137,10 +139,10 @@ def _load_map(about: Any, source: Source, count: int) -> Any:
 
 def _isotonic(x: Any, y: Any) -> IsotonicRegression:
     if (np.diff(x) <= 0).any() or (np.diff(y) < 0).any():
-        raise ModelFileError("the steps of an isotonic map do not rise.")
+        raise ModelFileError("the steps of an isotonic map do not increase.")
     found = IsotonicRegression(out_of_bounds="clip")
     found.X_thresholds_, found.y_thresholds_ = x, y
     found.X_min_, found.X_max_, found.increasing_ = x[0], x[-1], True
-    # As scikit-learn does where a pickle is read: the steps make the function.
+    # As scikit-learn does when it unpickles one.
     found._build_f(x, y)
     return found

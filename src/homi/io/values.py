@@ -1,6 +1,6 @@
 """Plain values of Python and numpy <-> strict JSON, without loss.
 
-What JSON has no word for is an object of one key, which says what it is:
+A value that JSON lacks is an object of one key, which names its kind:
 ``{"tuple": [1, 2]}``, ``{"float": "inf"}``. A dict of the model is one of these too,
 so that no content of a file can pass for another kind of value.
 """
@@ -24,7 +24,7 @@ _DTYPES = frozenset(
 
 
 def encode(value: Any, what: str) -> Any:
-    """What JSON writes for a value; `what` names it in an error."""
+    """Return the JSON form of a value; `what` names it in an error."""
     if isinstance(value, np.generic) and not isinstance(value, float | str):
         value = value.item()
     if value is None or isinstance(value, bool | int):
@@ -62,13 +62,15 @@ def _array(value: np.ndarray[Any, Any], what: str) -> dict[str, Any]:
 
 
 def decode(value: Any) -> Any:
-    """The value that ``encode`` was given; anything else is a ModelFileError."""
+    """Return the value that ``encode`` was given; raise ModelFileError otherwise."""
     if isinstance(value, list):
         return [decode(item) for item in value]
     if not isinstance(value, dict):
         return value
     if len(value) != 1:
-        raise ModelFileError(f"a value with the keys {_some(value)} is none of ours.")
+        raise ModelFileError(
+            f"a value with the keys {_some(value)} is of no known kind."
+        )
     ((tag, content),) = value.items()
     try:
         return _DECODERS[tag](content)

@@ -8,10 +8,15 @@ from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
-from homi.base._compat import Interval, StrOptions, fit_context
+from homi.base._compat import (
+    CallbackSupportMixin,
+    Interval,
+    StrOptions,
+    fit_context,
+    with_callbacks,
+)
 from homi.base.classifier import LinearMultiLabelClassifier
 from homi.base.warn import warn
 from homi.model.dask_predict import DaskPredictMixin

@@ -8,11 +8,16 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 
 from homi.arrays import dense
-from homi.base._compat import Interval, StrOptions, fit_context
+from homi.base._compat import (
+    CallbackSupportMixin,
+    Interval,
+    StrOptions,
+    fit_context,
+    with_callbacks,
+)
 from homi.base.classifier import MultiLabelClassifier, strictly_inside
 from homi.linear import fit_sigmoids
 from homi.model.features import (

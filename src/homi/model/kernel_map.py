@@ -78,6 +78,13 @@ class KernelMap:
             kernel=kernel, n_components=count, random_state=rng, **given
         ).fit(rows)
 
+    @classmethod
+    def restore(cls, nystroem: Nystroem, scaler: Scaler | None) -> KernelMap:
+        """Return a KernelMap with the attributes of an earlier one."""
+        kernel_map = cls.__new__(cls)
+        kernel_map.nystroem, kernel_map.scaler = nystroem, scaler
+        return kernel_map
+
     def __call__(self, X: Any) -> Any:
         return self.nystroem.transform(self._scaled(X))
 

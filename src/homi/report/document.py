@@ -1,18 +1,18 @@
-"""What a report says, as plain data; how it looks is the business of the renderers."""
+"""The content of a report as plain data, independent of its rendering."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Container, Iterator
+from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 from homi.benchmark.tables import Table
 
-#: What may name a file, and be a part of an address, on every system.
+#: Names that are safe in files and links on every system.
 STEM = re.compile(r"[a-z0-9_-]+")
 
-#: Addresses on the page that belong to no section.
+#: Anchors on the page that belong to no section.
 CONTENTS, CONTENT = "contents", "content"
 
 
@@ -102,6 +102,7 @@ class Page:
     sections: tuple[Section, ...]
 
     def __post_init__(self) -> None:
+        """Check the names of pictures and tables."""
         _check_names("picture", [picture.name for picture in self.pictures])
         _check_names("table", [listing.name for listing in self.listings])
 
@@ -115,6 +116,26 @@ class Page:
         """Every table, in the order of the page."""
         return [item for item in _walk(self.sections) if isinstance(item, Listing)]
 
+    def selected(self, names: Container[str]) -> Page:
+        """Return the page with only the named tables and pictures.
+
+        Sections that are left without any are dropped.
+        """
+        sections = (_selected(section, names) for section in self.sections)
+        return replace(self, sections=tuple(s for s in sections if s is not None))
+
+
+def _selected(section: Section, names: Container[str]) -> Section | None:
+    kept: list[Item] = []
+    for item in section.items:
+        if isinstance(item, Section):
+            kept += [part for part in [_selected(item, names)] if part is not None]
+        elif isinstance(item, Prose) or item.name in names:
+            kept.append(item)
+    if all(isinstance(item, Prose) for item in kept):
+        return None
+    return replace(section, items=tuple(kept))
+
 
 class Heading(NamedTuple):
     """A section's title, how deep it stands (2 under the page's), and its address."""
@@ -125,7 +146,7 @@ class Heading(NamedTuple):
 
 
 def outline(page: Page) -> list[Heading]:
-    """The headings in the order of the page, each with an address of its own.
+    """Return the headings in the order of the page, each with a unique anchor.
 
     Addresses are made as GitHub makes them, so that one link serves both the HTML
     page and the Markdown file.

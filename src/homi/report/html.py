@@ -1,4 +1,4 @@
-"""A report as one HTML file that asks nothing of any network.
+"""A report as one HTML file that needs no network.
 
 Styles, script and drawings stand inside it. The script only adds sorting and
 filtering: without it, everything is there to be read.
@@ -13,6 +13,7 @@ from importlib import resources
 from string import Template
 
 from homi.benchmark.tables import NOT_RUN, Entry, Table
+from homi.html_shell import html_page
 from homi.report.document import (
     CONTENT,
     CONTENTS,
@@ -28,11 +29,6 @@ from homi.report.document import (
 from homi.report.inline import inline
 from homi.report.svg import inlined
 
-POLICY = (
-    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
-    "img-src data:; base-uri 'none'; form-action 'none'"
-)
-
 #: Letters of a row's name above which a phone breaks it into lines.
 LONG_NAME = 16
 
@@ -44,22 +40,8 @@ DEEPEST_LISTED = 3
 
 _MISSING = {NOT_RUN, "–", "-", ""}
 
-_PAGE = Template(
+_BODY = Template(
     """\
-<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="$policy">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<link rel="icon" href="data:,">
-<title>$title</title>
-<style>
-$css</style>
-</head>
-<body>
-<a class="skip" href="#$content">Skip to the content</a>
 <nav id="$contents" aria-label="Contents">
 <details open>
 <summary>Contents</summary>
@@ -72,17 +54,12 @@ $entries
 <h1>$title</h1>
 <p class="lead">$lead</p>
 $body
-</main>
-<script>
-$js</script>
-</body>
-</html>
-"""
+</main>"""
 )
 
 
 def html(page: Page) -> str:
-    """The page as the text of one self-contained file.
+    """Return the page as the text of one self-contained file.
 
     Raises
     ------
@@ -92,17 +69,15 @@ def html(page: Page) -> str:
     headings = outline(page)
     places = iter(headings)
     listed = (h for h in headings if h.level <= DEEPEST_LISTED)
-    text = _PAGE.substitute(
-        policy=POLICY,
+    body = _BODY.substitute(
         title=escape(page.title),
         lead=inline(page.lead),
         entries="\n".join(map(_entry_of_contents, listed)),
         body="\n".join(_section(section, places) for section in page.sections),
         contents=CONTENTS,
         content=CONTENT,
-        css=_asset("page.css"),
-        js=_asset("page.js"),
     )
+    text = html_page(page.title, body, css=_asset("page.css"), js=_asset("page.js"))
     _check_links(text)
     return text
 
@@ -129,7 +104,7 @@ def _entry_of_contents(heading: Heading) -> str:
 
 
 def _section(section: Section, places: Iterator[Heading]) -> str:
-    """A section, and those inside it; ``places`` are its heading and all later ones."""
+    """Render a section and those inside it; ``places`` yields their headings."""
     heading = next(places)
     tag = f"h{min(heading.level, 6)}"
     return "\n".join(
@@ -163,7 +138,7 @@ def _picture(picture: Picture) -> str:
 
 
 def _listing(listing: Listing) -> str:
-    """A table in a box of its own to scroll in, which the keyboard can reach."""
+    """Render a table in a box that scrolls and that the keyboard can reach."""
     caption = f"{listing.anchor}-caption"
     note = f'<p class="note">{inline(listing.note)}</p>\n' if listing.note else ""
     return (

@@ -1,4 +1,4 @@
-"""The marks inside a paragraph: code, bold and links; everything else is text."""
+"""Markup inside a paragraph: code, bold and links; everything else is text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MARK = re.compile(
 
 
 def inline(text: str) -> str:
-    """A paragraph's text as HTML.
+    """Return a paragraph's text as HTML.
 
     Examples
     --------

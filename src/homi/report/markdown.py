@@ -1,4 +1,4 @@
-"""A report as Markdown, beside which the pictures lie as files."""
+"""A report as Markdown, with pictures as separate files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from homi.report.document import (
 
 
 def markdown(page: Page) -> str:
-    """The page as Markdown; pictures are links to ``figures/<name>.svg``."""
+    """Return the page as Markdown; pictures are links to ``figures/<name>.svg``."""
     places = iter(outline(page))
     blocks = [f"# {_line(page.title)}", page.lead.strip()]
     for section in page.sections:
@@ -48,12 +48,12 @@ def _blocks(item: Item, places: Iterator[Heading]) -> Iterator[str]:
 
 
 def _place(item: Picture | Listing) -> str:
-    """What a link finds; Markdown has addresses for headings only."""
+    """Return an anchor; Markdown has anchors for headings only."""
     return f'<a id="{item.anchor}"></a>'
 
 
 def _text(table: str) -> str:
-    """A table whose names are text: no HTML, and no link that leads anywhere."""
+    """Escape the HTML and the links in a table."""
     return table.replace("<", "&lt;").replace("](", "]\\(")
 
 

@@ -28,7 +28,7 @@ _FETCHES = re.compile(r"""@import|url\(\s*["']?(?!\#|data:image/|["'\s])""", re.
 
 
 def inlined(picture: Picture) -> str:
-    """The ``<svg>`` element of a picture, ready to stand inside a page.
+    """Return the ``<svg>`` element of a picture for use inside a page.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def _parsed(picture: Picture) -> Element:
 
 
 def _confined(element: Element, picture: Picture) -> Element:
-    """A copy without namespaces, which HTML does not know, and without metadata."""
+    """Return a copy without namespaces, which HTML does not know, or metadata."""
     copy = Element(element.tag.removeprefix(SVG))
     keys = {key.removeprefix(XLINK): value for key, value in element.items()}
     for key, value in keys.items():
@@ -89,7 +89,7 @@ def _check(element: Element, picture: Picture) -> None:
 
 
 def _attribute(key: str, value: str, picture: Picture) -> str:
-    """An attribute with its identifiers in the picture's own space."""
+    """Return an attribute with its identifiers prefixed by the picture's name."""
     if key == "id":
         return _own(value, picture)
     if key == "href" and value.startswith("#"):

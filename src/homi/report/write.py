@@ -1,4 +1,4 @@
-"""A report as files: a page to open, and each table and picture to use elsewhere."""
+"""A report as files: a page, and each table and picture for use elsewhere."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from homi.report.document import CONTENTS, STEM, Page
 from homi.report.html import html
 from homi.report.markdown import markdown
 
-#: The folders of a report; what the addresses of their content on the page begin with,
-#: and the files that it keeps of each.
+#: Folders of a report: the prefix of their anchors on the page, and their file types.
 FOLDERS = {"tables": ("table", ".csv", ".tex"), "figures": ("figure", ".svg", ".pdf")}
 
 

@@ -1,24 +1,21 @@
-"""The paper's figures: each a pure function from plain data to a picture."""
+"""Figures of results: each is a pure function from plain data to a picture."""
 
-from homi.benchmark.figures.bars import ablation
-from homi.benchmark.figures.circle import label_graph
-from homi.benchmark.figures.critical import critical_difference
+from homi.benchmark.figures.ablation import ablation
+from homi.benchmark.figures.convergence import convergence
+from homi.benchmark.figures.critical_difference import critical_difference
 from homi.benchmark.figures.files import pdf, svg
-from homi.benchmark.figures.heat import label_matrix, normalise
-from homi.benchmark.figures.parameters import sensitivity
-from homi.benchmark.figures.russell import circumplex, cosine_signs
-from homi.benchmark.figures.sweeps import convergence
-from homi.benchmark.figures.times import running_time
+from homi.benchmark.figures.label_graph import label_graph
+from homi.benchmark.figures.label_matrix import label_matrix, normalize
+from homi.benchmark.figures.running_time import running_time
+from homi.benchmark.figures.sensitivity import sensitivity
 
 __all__ = [
     "ablation",
-    "circumplex",
     "convergence",
-    "cosine_signs",
     "critical_difference",
     "label_graph",
     "label_matrix",
-    "normalise",
+    "normalize",
     "pdf",
     "running_time",
     "sensitivity",

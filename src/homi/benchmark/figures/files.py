@@ -1,4 +1,4 @@
-"""Figures as bytes that depend on the data alone: no clock, no chance, no network."""
+"""Figures as files whose bytes depend on the data only."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 
 
 def svg(figure: Figure, name: str) -> str:
-    """The figure as one ``<svg>`` element, to be saved or put into a page.
+    """Return the figure as one ``<svg>`` element, for a file or a page.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def svg(figure: Figure, name: str) -> str:
 
 
 def pdf(figure: Figure) -> bytes:
-    """The figure as a PDF file without a date, its glyphs embedded."""
+    """Return the figure as a PDF file without a date, with embedded glyphs."""
     content = io.BytesIO()
     # Glyphs as Type 3: cutting TrueType fonts to size takes longer than the drawing.
     with matplotlib.rc_context({"pdf.fonttype": 3}):

@@ -1,4 +1,4 @@
-"""What the figures share: colours, markers, and how a missing result looks."""
+"""Shared style of the figures: colors, markers, missing results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from homi.benchmark.tables import NOT_RUN
 
-# Okabe and Ito's palette, told apart by most colour-blind readers.
+# Okabe and Ito's palette, told apart by most color-blind readers.
 BLUE, ORANGE, SKY, PURPLE = "#0072B2", "#E69F00", "#56B4E9", "#CC79A7"
 GREEN, VERMILLION = "#009E73", "#D55E00"
 
@@ -23,16 +23,16 @@ QUIET = "0.35"
 #: Keyword arguments of a matplotlib function.
 Look: TypeAlias = dict[str, Any]
 
-#: HOMI's colour wherever it stands beside other methods.
-HOMI_COLOUR = VERMILLION
+#: HOMI's color wherever it stands beside other methods.
+HOMI_COLOR = VERMILLION
 
-#: One colour and one marker per metric of the paper, in its order.
+#: One color and one marker per metric of the paper, in its order.
 METRIC_LOOKS = ((BLUE, "o"), (ORANGE, "s"), (PURPLE, "^"), (GREEN, "D"))
 
 
-def colour_of(method: str) -> str:
-    """HOMI's colour, or a quiet one for any other method."""
-    return HOMI_COLOUR if method == "HOMI" else QUIET
+def color_of(method: str) -> str:
+    """HOMI's color, or a quiet one for any other method."""
+    return HOMI_COLOR if method == "HOMI" else QUIET
 
 
 def plain(names: Iterable[str]) -> list[str]:
@@ -46,7 +46,7 @@ def pair_means(B: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def settled(figure: Figure) -> Figure:
-    """Arrange the figure once and for all.
+    """Fix the layout of the figure.
 
     A layout that is worked out at every drawing depends on what was drawn before.
     """

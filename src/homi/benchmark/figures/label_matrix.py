@@ -1,0 +1,87 @@
+"""The label-to-label matrix B as a heat map."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
+from numpy.typing import NDArray
+
+from homi.benchmark.figures.style import Look, plain, settled
+
+#: More labels than this, and numbers no longer fit into the cells.
+_MOST_NUMBERS = 12
+
+#: More labels than this, and names no longer fit beside the rows.
+_MOST_NAMES = 60
+
+
+def normalize(B: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Min-max of the whole matrix to [0, 1]; a constant matrix becomes zeros.
+
+    Examples
+    --------
+    >>> normalize(np.array([[-1.0, 0.0], [1.0, 3.0]])).tolist()
+    [[0.0, 0.25], [0.5, 1.0]]
+    """
+    B = np.asarray(B, dtype=float)
+    span = B.max() - B.min()
+    return (B - B.min()) / span if span > 0 else np.zeros_like(B)
+
+
+def label_matrix(
+    B: NDArray[np.float64], names: Sequence[str], title: str, *, normalized: bool
+) -> Figure:
+    """Draw B with its diagonal: the redder the larger, the greener the smaller.
+
+    Where it is not normalized yellow is 0, so red raises a label and green lowers it.
+    """
+    shown = normalize(B) if normalized else np.asarray(B, dtype=float)
+    side = min(3.0 + 0.55 * len(names), 11.0)
+    figure = Figure(figsize=(side + 1.2, side), layout="constrained")
+    axes = figure.add_subplot()
+    image = axes.imshow(shown, "RdYlGn_r", _limits(shown, normalized=normalized))
+    _name_axes(axes, names)
+    if len(names) <= _MOST_NUMBERS:
+        _write_numbers(image, shown)
+    axes.set_title(title)
+    label = "B, scaled to [0, 1]" if normalized else "B"
+    figure.colorbar(image, ax=axes, shrink=0.8, label=label)
+    return settled(figure)
+
+
+def _limits(shown: NDArray[np.float64], *, normalized: bool) -> Normalize:
+    if normalized:
+        return Normalize(0.0, 1.0)
+    limit = float(np.abs(shown).max()) or 1.0
+    return Normalize(-limit, limit)
+
+
+def _name_axes(axes: Axes, names: Sequence[str]) -> None:
+    if len(names) <= _MOST_NAMES:
+        size = 10 if len(names) <= 30 else 7
+        for_x: Look = {"rotation": 90, "fontsize": size}
+        axes.set_xticks(range(len(names)), plain(names), **for_x)
+        axes.set_yticks(range(len(names)), plain(names), fontsize=size)
+    number = "" if len(names) <= _MOST_NAMES else " (by number, from 0)"
+    axes.set_xlabel(f"… moves the score of this label{number}")
+    axes.set_ylabel(f"the score of this label{number} …")
+
+
+def _write_numbers(image: AxesImage, shown: NDArray[np.float64]) -> None:
+    colors = image.to_rgba(shown)
+    for (row, column), value in np.ndenumerate(shown):
+        red, green, blue, _ = colors[row, column]
+        dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.45
+        color = "white" if dark else "black"
+        at: Look = {"ha": "center", "va": "center", "fontsize": 9}
+        image.axes.text(column, row, _number(value), color=color, **at)
+
+
+def _number(value: float) -> str:
+    """Two digits; a true minus sign, and none before 0.00."""
+    return f"{value:z.2f}".replace("-", "−")

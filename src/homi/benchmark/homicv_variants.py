@@ -1,0 +1,80 @@
+"""HOMICV with all or some of its parts, for comparisons and ablations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from homi.estimators import HOMICV, MultiLabelClassifier
+from homi.thresholds import TunedThresholds
+
+
+class BestHOMI(MultiLabelClassifier):
+    """``HOMICV`` with thresholds for Hamming loss chosen on its held-out scores.
+
+    Parameters
+    ----------
+    kernels, graph, corrections, thresholds : bool, default=True
+        Parts of the search that may be left out. Without all four, the penalty of a
+        ridge regression is chosen, and whether its features are standardized.
+    weights, odds : bool or None, default=None
+        Whether labels may have weights of their own, and whether scores become
+        log-odds; None where kernels, graph and corrections are all there, so that a
+        part by itself is measured by itself.
+    random_state : int or None, default=None
+        Seed of the search.
+    """
+
+    def __init__(
+        self,
+        *,
+        kernels=True,
+        graph=True,
+        corrections=True,
+        thresholds=True,
+        weights=None,
+        odds=None,
+        random_state=None,
+    ):
+        self.kernels = kernels
+        self.graph = graph
+        self.corrections = corrections
+        self.thresholds = thresholds
+        self.weights = weights
+        self.odds = odds
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        """Choose by cross-validation, and fit on all rows."""
+        X, target = self._check_fit_input(X, y)
+        whole = self.kernels and self.graph and self.corrections
+        weights = whole if self.weights is None else self.weights
+        odds = whole if self.odds is None else self.odds
+        search = HOMICV(
+            widths=None if self.kernels else [],
+            gammas=None if self.graph else [],
+            label_weights=None if weights else [],
+            betas=None if self.corrections else [],
+            calibration="sigmoid" if odds else None,
+            random_state=self.random_state,
+        )
+        self.model_ = search
+        if self.thresholds:
+            self.model_ = TunedThresholds(
+                search,
+                cv="own",
+                strategy="auto",
+                calibration=None,
+                random_state=self.random_state,
+            )
+        self.model_.fit(X, target.indicator)
+        return self
+
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        return np.asarray(self.model_.decision_function(X)).reshape(X.shape[0], -1)
+
+    def ranking_scores(self, X):
+        """Return scores without thresholds."""
+        return self.model_.ranking_scores(X)

@@ -1,0 +1,71 @@
+"""Register functions as commands: shared option groups, `--debug`, error contract."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass
+from typing import Any, TypeVar, get_type_hints
+
+import typer
+
+from homi.cli.errors import one_sentence
+from homi.cli.options import Debug
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def command(
+    app: typer.Typer, name: str | None = None
+) -> Callable[[Function], Function]:
+    """Return a decorator that makes a function a command of an app.
+
+    The command gets the option ``--debug``. It prints errors as `one_sentence` does. A
+    parameter whose type is a dataclass is an option group: each field is an option,
+    and the function gets the dataclass.
+    """
+
+    def register(function: Function) -> Function:
+        app.command(name)(_guarded(function))
+        return function
+
+    return register
+
+
+def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
+    hints = get_type_hints(function, include_extras=True)
+    groups: dict[str, Any] = {n: t for n, t in hints.items() if is_dataclass(t)}
+
+    @functools.wraps(function)
+    def run(**given: Any) -> Any:
+        debug, quiet = given.pop("debug"), given.get("quiet", False)
+        with one_sentence(debug=debug, quiet=quiet):
+            for name, kind in groups.items():
+                options = {field.name: given.pop(field.name) for field in fields(kind)}
+                given[name] = kind(**options)
+            return function(**given)
+
+    parameters = list(_parameters(function, hints))
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    return run
+
+
+def _parameters(
+    function: Callable[..., Any], hints: dict[str, Any]
+) -> Iterator[inspect.Parameter]:
+    """Yield the parameters of a function, option groups field by field."""
+    for name, parameter in inspect.signature(function).parameters.items():
+        if not is_dataclass(hints[name]):
+            yield _keyword(name, hints[name], parameter.default)
+            continue
+        types = get_type_hints(hints[name], include_extras=True)
+        for field in fields(hints[name]):
+            yield _keyword(field.name, types[field.name], field.default)
+    yield _keyword("debug", Debug, False)
+
+
+def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, kind, default=default, annotation=annotation)

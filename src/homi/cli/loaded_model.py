@@ -1,0 +1,134 @@
+"""A model file, and how rows of a file become features of its model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+
+from homi.cli.columns import Column, Columns, texts
+from homi.cli.recipe import last_step
+from homi.cli.source import File, listed, read_features, with_file_name
+from homi.cli.terminal import print_note
+from homi.io import ModelFile, ModelFileError, load_file
+from homi.thresholds import TunedThresholds
+from homi.thresholds.scores import label_scores
+from homi.verdict import predicted_labels
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A model with the names of its labels, and the preprocessing of its rows."""
+
+    path: Path
+    model: Any
+    label_names: list[str]
+    columns: Columns | None
+    text: list[str]
+    dropped: list[str]
+
+    def rows(self, file: File, *, quiet: bool) -> Any:
+        """Return the rows of a file; columns are matched by name, in any order."""
+        rows = self._rows(file, quiet=quiet)
+        if not (len(rows) if isinstance(rows, list) else rows.shape[0]):
+            raise ValueError(f"{file.path} has no rows; give a file with one or more.")
+        return rows
+
+    def _rows(self, file: File, *, quiet: bool) -> Any:
+        if self.text:
+            return file.texts(self.text)
+        if self.columns is None:
+            return self._by_position(file)
+        known = [*self.label_names, *self.dropped]
+        table, unknown = read_features(file, self.columns.names, known)
+        if unknown:
+            print_note(
+                f"Note: {len(unknown)} column(s) of {file.path} are unknown to the "
+                f"model and ignored: {listed(unknown)}.",
+                quiet=quiet,
+            )
+        with with_file_name(file.path):
+            return self.columns.transform(table)
+
+    def _by_position(self, file: File) -> Any:
+        """Return all columns but the labels, for a model without feature names."""
+        labels = {*self.label_names}
+        rest = [j for j, name in enumerate(file.names) if name not in labels]
+        wanted = int(self.model.n_features_in_)
+        if len(rest) != wanted:
+            raise ValueError(
+                f"{file.path} has {len(rest)} columns besides the labels, and the "
+                f"model, which has no feature names, takes {wanted}; give these."
+            )
+        table = file.take(rest)
+        with with_file_name(file.path):
+            return Columns.fit(table, "codes", "error").transform(table)
+
+    def scores(self, X: Any) -> NDArray[np.float64]:
+        """Return scores that rank labels."""
+        return label_scores(self.model, X, len(self.label_names))
+
+    def decisions(self, X: Any) -> NDArray[np.float64]:
+        """Return scores that are above 0 where a label is predicted."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = self.model.decision_function(X)
+        decisions = np.reshape(found, (-1, len(self.label_names)))
+        bad = np.flatnonzero(~np.isfinite(decisions).all(axis=1))
+        if len(bad):
+            raise ValueError(
+                f"scores of {len(bad)} row(s) are NaN or infinite, first of row "
+                f"{bad[0]}, counted from 0: its values are too large for the model; "
+                "correct or remove such rows."
+            )
+        return decisions
+
+    def predictions(self, X: Any) -> NDArray[np.int8]:
+        """Return 1 where a label is predicted, else 0."""
+        return predicted_labels(self.model, X, len(self.label_names)).astype(np.int8)
+
+
+def load_for_rows(path: Path, text: list[str] | None = None) -> LoadedModel:
+    """Load a model file, and check what it says about its columns."""
+    found = load_file(path)
+    classifier = last_step(found.model)
+    if not hasattr(classifier, "label_names_"):
+        raise ModelFileError(f"{path} holds no classifier; give what homi fit wrote.")
+    names = [str(name) for name in classifier.label_names_]
+    inner = found.model
+    inner = inner.estimator_ if isinstance(inner, TunedThresholds) else inner
+    try:
+        given = text or texts(found.preprocessing.get("text", []))
+        dropped = texts(found.preprocessing.get("dropped", []))
+        columns = _columns(found, inner)
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ModelFileError(
+            f"{path} is refused: what it says of its columns makes no sense."
+        ) from error
+    if isinstance(inner, Pipeline) and not given:
+        raise ValueError(f"{path} is a model of texts; pass --text with their column.")
+    if given and not isinstance(inner, Pipeline):
+        raise ValueError(f"{path} is not a model of texts; omit --text.")
+    if columns and len(columns.feature_names) != inner.n_features_in_:
+        raise ModelFileError(
+            f"{path} is refused: its columns are not those of its model."
+        )
+    return LoadedModel(path, found.model, names, columns, given, dropped)
+
+
+def _columns(found: ModelFile, model: Any) -> Columns | None:
+    """Return the preprocessing that a model file holds, or that a model implies."""
+    known = found.preprocessing
+    if "columns" not in known:
+        # Fitted in Python: a data frame gave it the names of its features.
+        names = getattr(model, "feature_names_in_", None)
+        if names is None or isinstance(model, Pipeline):
+            return None
+        return Columns([Column(str(name)) for name in names], "codes", "error")
+    if any(len(column) == 3 for column in known["columns"]):
+        is_sparse = not hasattr(model, "feature_names_in_")  # as homi fit left them
+        return Columns.restore_format_1(known, is_sparse=is_sparse)
+    return Columns.restore(known, found.transformer)

@@ -1,0 +1,155 @@
+"""How `homi fit` and `homi cv` make a model: options -> estimator -> fitted model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import Pipeline
+
+from homi import HOMI, HOMICV
+from homi.cli.columns import Columns
+from homi.cli.options import (
+    Budget,
+    HowMissing,
+    HowNominal,
+    HowTuned,
+    Linear,
+    MaxWords,
+    MissingName,
+    Neighbors,
+    NominalName,
+    Paper,
+    Seed,
+    Strategy,
+    Tune,
+)
+from homi.cli.source import LabeledRows, take_rows, with_file_name
+from homi.thresholds import TunedThresholds
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Options that say how to make a model; an option group of `command`."""
+
+    paper: Paper = False
+    linear: Linear = False
+    neighbors: Neighbors = None
+    tune: Tune = None
+    strategy: HowTuned = Strategy.auto
+    nominal: HowNominal = NominalName.onehot
+    missing: HowMissing = MissingName.error
+    max_words: MaxWords = 2000
+    time_budget: Budget = None
+    seed: Seed = 0
+
+    def __post_init__(self) -> None:
+        """Refuse options that do not go together."""
+        if self.time_budget is None:
+            return
+        if not self.time_budget > 0:
+            raise typer.BadParameter("--time-budget must be positive.")
+        if self.paper:
+            raise typer.BadParameter("--paper chooses nothing; omit --time-budget.")
+
+    def estimator(self, *, is_text: bool) -> Any:
+        """Return an unfitted estimator; for texts, a pipeline with TF-IDF first."""
+        model = self._paper(is_text) if self.paper else self._chosen()
+        if not is_text:
+            return self._tuned(model)
+        words = TfidfVectorizer(sublinear_tf=True, max_features=self.max_words)
+        if self.paper:  # each fold of the cross-validation has its own vocabulary
+            return self._tuned(Pipeline([("words", words), ("model", model)]))
+        return Pipeline([("words", words), ("model", self._tuned(model))])
+
+    def _paper(self, is_text: bool) -> HOMI:
+        # TF-IDF is scaled already: standardized, rare words would outweigh common ones.
+        return HOMI(n_neighbors=self.neighbors or 10, standardize=not is_text)
+
+    def _chosen(self) -> HOMICV:
+        given: dict[str, Any] = {"widths": []} if self.linear else {}
+        if self.neighbors is not None:
+            given["n_neighbors"] = self.neighbors
+        return HOMICV(time_budget=self.time_budget, random_state=self.seed, **given)
+
+    def _tuned(self, model: Any) -> Any:
+        if self.tune is None:
+            return model
+        return TunedThresholds(
+            model,
+            objective=self.tune.value,
+            strategy=self.strategy.value,
+            # HOMICV has cross-validated scores of its own: one fit instead of six.
+            cv="own" if isinstance(model, HOMICV) else 5,
+            random_state=self.seed,
+        )
+
+    def columns(self, given: LabeledRows, rows: Any) -> tuple[Columns, Any]:
+        """Fit the preprocessing of feature columns; return it, and the features."""
+        assert given.features is not None
+        table = take_rows(given.features, rows)
+        with with_file_name(given.path):
+            columns = Columns.fit(table, self.nominal.value, self.missing.value)
+            return columns, columns.transform(table)
+
+
+@dataclass(frozen=True)
+class Made:
+    """A fitted model and its preprocessing; `columns` is None for texts."""
+
+    model: Any
+    columns: Columns | None
+
+
+def make(recipe: Recipe, given: LabeledRows) -> Made:
+    """Fit a model to all rows of a file."""
+    if given.texts is not None:
+        model = recipe.estimator(is_text=True).fit(given.texts, given.Y)
+        name_labels(model, given.label_names)
+        return Made(model, None)
+    columns, X = recipe.columns(given, slice(None))
+    model = recipe.estimator(is_text=False).fit(X, given.Y)
+    name_labels(model, given.label_names)
+    if isinstance(X, np.ndarray):
+        # In Python, a data frame of these columns is then checked by name.
+        inner = model.estimator_ if isinstance(model, TunedThresholds) else model
+        inner.feature_names_in_ = np.array(columns.feature_names, dtype=object)
+    return Made(model, columns)
+
+
+def fit_fold(
+    recipe: Recipe, given: LabeledRows, train: NDArray[np.intp], test: NDArray[np.intp]
+) -> tuple[Any, Any]:
+    """Fit to the training rows of a fold; return the model, and its test rows."""
+    if given.texts is not None:
+        texts = np.array(given.texts, dtype=object)
+        model = clone(recipe.estimator(is_text=True))
+        return model.fit(texts[train], given.Y[train]), texts[test]
+    columns, X = recipe.columns(given, train)
+    model = clone(recipe.estimator(is_text=False)).fit(X, given.Y[train])
+    assert given.features is not None
+    with with_file_name(given.path):
+        return model, columns.transform(take_rows(given.features, test))
+
+
+def name_labels(model: Any, names: Sequence[str]) -> None:
+    """Give a model, and the models inside it, the names of its labels."""
+    if isinstance(model, Pipeline):
+        name_labels(model[-1], names)
+        return
+    model.label_names_ = np.array(names, dtype=object)
+    if isinstance(model, TunedThresholds):
+        name_labels(model.estimator_, names)
+    elif isinstance(model, HOMICV):
+        name_labels(model.best_estimator_, names)
+
+
+def last_step(model: Any) -> Any:
+    """Return the classifier of a pipeline, or the model itself."""
+    return model[-1] if isinstance(model, Pipeline) else model

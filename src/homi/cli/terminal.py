@@ -1,0 +1,78 @@
+"""What commands print: progress, notes, names from the user's data, JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.text import Text
+
+
+@contextmanager
+def working(text: str, *, quiet: bool) -> Iterator[None]:
+    """Show a spinner on a terminal, and nothing elsewhere."""
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield
+        return
+    with console.status(f"{text} …"):
+        yield
+
+
+@contextmanager
+def counting(
+    console: Console, total: int, *, quiet: bool = False
+) -> Iterator[Callable[[str], None]]:
+    """Show a progress bar on a terminal, and nothing elsewhere.
+
+    Call the result before each of `total` steps, with the name of the step.
+    """
+    if quiet or not console.is_terminal:
+        yield lambda text: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task, done = bar.add_task("", total=total), count()
+        yield lambda text: bar.update(task, description=text, completed=next(done))
+
+
+def printable(name: str) -> Text:
+    r"""Return a name of the user's data without markup and control codes.
+
+    Examples
+    --------
+    >>> printable("[/] \x1b[31m").plain
+    '[/] \\x1b[31m'
+    """
+    letters = (c if c.isprintable() else repr(c)[1:-1] for c in name)
+    return Text("".join(letters))
+
+
+def print_note(text: str, *, quiet: bool) -> None:
+    """Print a line on stderr, beside the result."""
+    if not quiet:
+        typer.echo(text, err=True)
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON, with null for numbers that are not finite."""
+    typer.echo(json.dumps(_plain(value), indent=2, allow_nan=False))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

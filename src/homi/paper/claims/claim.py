@@ -1,0 +1,71 @@
+"""A claim, its evidence and its verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+#: A measured share or ratio confirms a claimed one from this part of it on.
+ENOUGH = 0.9
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Results that claims are checked against."""
+
+    summary: pd.DataFrame
+    seconds: pd.DataFrame
+    studies: Mapping[tuple[str, str, str], Any]
+    datasets: Sequence[str]
+    protocols: Sequence[str]
+
+
+class Finding(NamedTuple):
+    """What was measured, in words, and whether the claim holds."""
+
+    text: str
+    holds: bool
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of the paper and the finding of each protocol; None for no result."""
+
+    text: str
+    findings: dict[str, Finding | None]
+
+    @property
+    def verdict(self) -> str:
+        """Whether all protocols with results confirm the claim, or some, or none."""
+        holds = {name: found.holds for name, found in self.findings.items() if found}
+        if not holds:
+            return "not run"
+        if all(holds.values()):
+            return "confirmed"
+        if not any(holds.values()):
+            return "not confirmed"
+        return f"{' and '.join(name for name, true in holds.items() if true)} only"
+
+
+def claim(
+    evidence: Evidence,
+    text: str,
+    find: Callable[..., Finding | None],
+    *arguments: Any,
+) -> Claim:
+    """Return a claim with ``find(evidence, protocol, ...)`` for each protocol."""
+    return Claim(
+        text,
+        {name: find(evidence, name, *arguments) for name in evidence.protocols},
+    )
+
+
+def percent(won: int, total: int, claimed: float) -> Finding | None:
+    """Compare a share of cases with the claimed one; None if there are no cases."""
+    if not total:
+        return None
+    share = 100 * won / total
+    return Finding(f"{share:.1f} % ({won} of {total})", share >= ENOUGH * claimed)

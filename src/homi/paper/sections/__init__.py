@@ -1,0 +1,1 @@
+"""Sections of the paper's report, one module each."""

@@ -1,0 +1,91 @@
+"""Figure 6 (convergence) and Figure 7 (running time)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from homi.benchmark.figures import convergence as draw_convergence
+from homi.benchmark.figures import running_time
+from homi.benchmark.methods import BASELINES, METHODS, marked
+from homi.benchmark.tables import NOT_RUN, Table
+from homi.paper.claims import CONVERGED, sweeps_needed
+from homi.paper.results import PaperResults
+from homi.paper.sections.drawing import picture, table
+from homi.report.document import Item, Listing, Prose, Section
+
+
+def convergence(paper: PaperResults) -> Section | None:
+    """Return Figure 6, if convergence was studied."""
+    if not paper.experiment.studies.get("convergence"):
+        return None
+    items = tuple(i for p in paper.experiment.protocols for i in _protocol(paper, p))
+    lead = Prose(
+        "The objective F after each sweep of the paper's four updates, from zeros, on "
+        f"all rows. F has converged when it is within {CONVERGED:.1%} of its value "
+        "after 100 sweeps. **joint** are the two-block sweeps that HOMI takes by "
+        "default."
+    )
+    return Section("Figure 6: convergence", (lead, *items))
+
+
+def _protocol(paper: PaperResults, protocol: str) -> Iterator[Item]:
+    found = {
+        name: paper.studies.get((protocol, name, "convergence"), {})
+        for name in paper.datasets
+    }
+    curves = {name: item.get("paper", []) for name, item in found.items()}
+    figure = draw_convergence(curves, f"Objective by sweep, {protocol}")
+    rows = [
+        [name, *(_sweeps_text(item.get(sweep, [])) for sweep in ("paper", "joint"))]
+        for name, item in found.items()
+    ]
+    columns = ["data set", "sweeps, paper's", "sweeps, joint"]
+    yield picture(
+        f"figure-6-{protocol}",
+        f"The objective of HOMI sweep by sweep, {protocol}.",
+        figure,
+        "Curves that fall; the sweeps that each needs are in the table below.",
+    )
+    caption = f"Sweeps until the objective converges, {protocol}"
+    yield Listing(f"figure-6-{protocol}-sweeps", table(caption, columns, rows))
+
+
+def _sweeps_text(objective: list[float]) -> str:
+    return str(sweeps_needed(objective)) if objective else NOT_RUN
+
+
+def running_times(paper: PaperResults) -> Section | None:
+    """Return Figure 7."""
+    title = "Figure 7: running time"
+    if not paper.experiment.times:
+        words = "Not shown: a quick run is too short to say anything of running times."
+        return Section(title, (Prose(words),))
+    names = [name for name in [*METHODS, *BASELINES] if name in paper.seconds.columns]
+    if not names:
+        return None
+    seconds = paper.seconds[names].reindex(list(paper.datasets)).rename(columns=marked)
+    lead = Prose(
+        "Seconds of wall clock to fit and predict one fold by the clean protocol, the "
+        f"mean over folds, {paper.experiment.threads} thread; the search for "
+        "hyper-parameters is not counted. Several folds ran side by side on one "
+        "machine: read orders of magnitude. Ratios measured with care are in "
+        "`docs/measured/methods_speed.md`."
+    )
+    drawing = picture(
+        "figure-7",
+        "Seconds to fit and predict one fold.",
+        running_time(seconds, "Running time, clean"),
+        "A mark per method and data set; the numbers are in the table below.",
+    )
+    return Section(title, (lead, drawing, Listing("figure-7-seconds", _table(seconds))))
+
+
+def _table(seconds: pd.DataFrame) -> Table:
+    rows = [
+        [str(name), *(NOT_RUN if pd.isna(value) else f"{value:.3g}" for value in row)]
+        for name, row in seconds.iterrows()
+    ]
+    columns = ["data set", *map(str, seconds.columns)]
+    return table("Seconds to fit and predict one fold", columns, rows)
