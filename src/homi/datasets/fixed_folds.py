@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from homi.atomic_write import whole_file
-from homi.datasets.folds import Indices, Splitter, n_rows
-from homi.typing import Matrix
+from homi.datasets.folds import Splitter, n_rows
+from homi.typing import Indices, Matrix
 
 #: Test set, or pair (train, test).
 Fold: TypeAlias = "ArrayLike | tuple[ArrayLike, ArrayLike]"

@@ -23,11 +23,9 @@ from sklearn.utils import indexable
 from sklearn.utils.multiclass import type_of_target
 
 from homi.arrays import dense
-from homi.typing import Matrix
+from homi.typing import Indices, Matrix, MatrixLike, RandomState
 
-Indices: TypeAlias = NDArray[np.intp]
 Split: TypeAlias = tuple[Indices, Indices]
-RandomState: TypeAlias = "int | np.random.RandomState | None"
 
 
 class Splitter(BaseCrossValidator):  # type: ignore[misc]
@@ -59,7 +57,7 @@ class Splitter(BaseCrossValidator):  # type: ignore[misc]
         return self._n_folds()
 
     def split(
-        self, X: Matrix, y: Matrix = None, groups: object = None
+        self, X: MatrixLike, y: MatrixLike | None = None, groups: object = None
     ) -> Iterator[Split]:
         """Split rows into training and test sets.
 

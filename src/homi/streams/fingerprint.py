@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from homi.typing import Matrix
+from homi.typing import Matrix, MatrixLike
 
 _PARTS = ("data", "indices", "indptr")
 
@@ -37,14 +37,14 @@ class Fingerprint(NamedTuple):
         return None
 
 
-def fingerprint_batch(X: Matrix, y: Matrix = None) -> Fingerprint:
+def fingerprint_batch(X: MatrixLike, y: MatrixLike | None = None) -> Fingerprint:
     """Return the fingerprint of a batch, before any input check."""
-    X = _values(X)
-    rows = X.shape[0] if X.ndim else 0
-    return Fingerprint(rows, digest(X), "" if y is None else digest(y))
+    values = _values(X)
+    rows = values.shape[0] if values.ndim else 0
+    return Fingerprint(rows, digest(values), "" if y is None else digest(y))
 
 
-def digest(*parts: Matrix) -> str:
+def digest(*parts: MatrixLike) -> str:
     """Return a short string that differs for different arrays."""
     found = hashlib.sha256()
     for part in parts:
@@ -57,7 +57,7 @@ def digest(*parts: Matrix) -> str:
     return found.hexdigest()[:16]
 
 
-def _values(part: Matrix) -> Matrix:
+def _values(part: MatrixLike) -> Matrix:
     if sparse.issparse(part):
         return sparse.csr_array(part)
     try:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard, cast
 import numpy as np
 from scipy import sparse
 
-from homi.typing import Matrix
+from homi.typing import Matrix, MatrixLike
 
 if TYPE_CHECKING:
     from homi.datasets.dataset import Labels
     from homi.streams.readers import Reader
 
 #: X and Y.
-Batch: TypeAlias = tuple[Matrix, Matrix]
+Batch: TypeAlias = tuple[MatrixLike, MatrixLike]
 PathLike: TypeAlias = "str | os.PathLike[str]"
 
 #: Input of `homi.fit_stream`. A tuple of two is (X, Y), or their two ``.npy`` files.
@@ -67,17 +67,17 @@ class Arrays:
     label_names = None
 
     def __init__(
-        self, X: Matrix | PathLike, Y: Matrix | PathLike, batch_size: int
+        self, X: MatrixLike | PathLike, Y: MatrixLike | PathLike, batch_size: int
     ) -> None:
         self.files = [Path(A) for A in (X, Y) if isinstance(A, (str, os.PathLike))]
         self.where = " and ".join(map(str, self.files)) or "the pair (X, Y)"
-        X, Y = _opened(X), _opened(Y)
-        if X.shape[0] != Y.shape[0]:
+        self._X, self._Y, self._size = _opened(X), _opened(Y), batch_size
+        n_rows, n_labelled = self._X.shape[0], self._Y.shape[0]
+        if n_rows != n_labelled:
             raise ValueError(
-                f"X has {X.shape[0]} rows and Y has {Y.shape[0]}; they must have one "
-                "row per sample each."
+                f"X has {n_rows} rows and Y has {n_labelled}; they must have one row "
+                "per sample each."
             )
-        self._X, self._Y, self._size = X, Y, batch_size
 
     def batches(self, start: int = 0) -> Iterator[Batch]:
         """Yield the batches from number ``start`` on."""
@@ -135,7 +135,8 @@ def open_source(source: StreamSource, labels: Labels | None, batch_size: int) ->
             f"{_kind(source)}; leave labels out."
         )
     if isinstance(source, tuple) and len(source) == 2 and _are_rows(source):
-        return Arrays(source[0], source[1], batch_size)
+        X, Y = cast("Batch", source)
+        return Arrays(X, Y, batch_size)
     if isinstance(source, Iterator):
         raise TypeError(
             f"{_kind(source)} can be read only once, and a stream is read twice: for a "
@@ -166,7 +167,7 @@ def _are_rows(pair: tuple[Any, Any]) -> bool:
     return _are_paths(pair) or all(hasattr(part, "shape") for part in pair)
 
 
-def _opened(A: Matrix | PathLike) -> Matrix:
+def _opened(A: MatrixLike | PathLike) -> Matrix:
     """Open ``.npy`` files as memory maps; convert sparse matrices to CSR."""
     if isinstance(A, (str, os.PathLike)):
         if Path(A).suffix != ".npy":
