@@ -28,6 +28,9 @@ MatrixLike: TypeAlias = ArrayLike | HasShape
 #: A checked matrix: an ndarray, or a CSR or CSC array. scipy has no types yet.
 Matrix: TypeAlias = Any
 
+#: Values by name: parameters of an estimator, a record of a file, options.
+Fields: TypeAlias = dict[str, Any]
+
 #: A seed, as scikit-learn takes it.
 RandomState: TypeAlias = int | np.random.RandomState | None
 

@@ -228,7 +228,7 @@ class LinearMultiLabelClassifier(MultiLabelClassifier):
                     return product
         return self._features(self._checked_rows(X)) @ self.coef_.T
 
-    def _is_plain(self, X: Any) -> bool:
+    def _is_plain(self, X: Matrix) -> bool:
         """Return True for an array like that of fit: only its values need checks."""
         return (
             type(X) is np.ndarray

@@ -12,12 +12,12 @@ from sklearn.utils.validation import validate_data
 
 from homi.arrays import canonical, dense
 from homi.base._compat import fit_context, with_callbacks
-from homi.typing import Array, Matrix, MatrixLike
+from homi.typing import Array, Fields, Matrix, MatrixLike
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_ROWS: dict[str, Any] = {
+_ROWS: Fields = {
     "accept_sparse": ("csr", "csc"),
     "dtype": (np.float64, np.float32),
 }

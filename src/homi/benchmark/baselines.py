@@ -18,6 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from homi.estimators import MultiLabelClassifier
+from homi.typing import Matrix
 
 #: Inverse penalties of a logistic regression.
 _CS = (1e-4, 1e-3, 1e-2, 0.1, 1.0)
@@ -45,7 +46,7 @@ class Baseline(MultiLabelClassifier):
         self.pipeline_.fit(X, Y.toarray() if sparse.issparse(Y) else Y)
         return self
 
-    def _scores(self, X: Any) -> NDArray[np.float64]:
+    def _scores(self, X: Matrix) -> NDArray[np.float64]:
         scores = self.pipeline_.decision_function(X)
         return np.asarray(scores).reshape(X.shape[0], -1)
 
@@ -96,7 +97,7 @@ class RandomForest(Baseline):
         )
         return [forest]
 
-    def _scores(self, X: Any) -> NDArray[np.float64]:
+    def _scores(self, X: Matrix) -> NDArray[np.float64]:
         shares = np.asarray(self.pipeline_.predict(X)).reshape(X.shape[0], -1)
         return shares - 0.5
 
@@ -110,7 +111,7 @@ class Logistic(Baseline):
     def _classifier(self, C: float = 1.0) -> Any:
         return OneVsRestClassifier(LogisticRegression(C=C, max_iter=1000))
 
-    def _scores(self, X: Any) -> NDArray[np.float64]:
+    def _scores(self, X: Matrix) -> NDArray[np.float64]:
         probabilities = np.asarray(self.pipeline_.predict_proba(X))
         return probabilities.reshape(X.shape[0], -1) - 0.5
 

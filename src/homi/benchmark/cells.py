@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-Record = dict[str, Any]
+from homi.typing import Fields
+
+Record = Fields
 
 
 @dataclass(frozen=True, order=True)

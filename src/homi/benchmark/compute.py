@@ -26,6 +26,7 @@ from homi.benchmark.studies import FIND
 from homi.datasets.cache import file_sha256
 from homi.datasets.load import at_hand
 from homi.metrics import METRICS, PAPER_METRICS, evaluate, macro_auc
+from homi.typing import Fields, Matrix
 
 #: Packages that a result may depend on.
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "faiss-cpu", "threadpoolctl")
@@ -81,7 +82,7 @@ def _measured(experiment: Experiment, cell: Cell) -> Record:
     }
 
 
-def _metrics(Y: Any, scores: Any, labels: Any) -> dict[str, float]:
+def _metrics(Y: Matrix, scores: Any, labels: Any) -> dict[str, float]:
     """Return the paper's metrics, and the AUC that counts ties as one half."""
     usual = macro_auc(Y, scores, ties="half")
     return {**evaluate(Y, scores, labels, PAPER_METRICS), USUAL_AUC: usual}
@@ -100,7 +101,7 @@ def _studied(experiment: Experiment, study: Study) -> Record:
     }
 
 
-def asked(experiment: Experiment, task: Task) -> dict[str, Any]:
+def asked(experiment: Experiment, task: Task) -> Fields:
     """Return what a task is asked for; a record of anything else is out of date."""
     ask = experiment.ask(task)
     if isinstance(task, Study):
@@ -114,14 +115,14 @@ def asked(experiment: Experiment, task: Task) -> dict[str, Any]:
     }
 
 
-def _make(method: str, parameters: dict[str, Any], seed: int) -> Any:
+def _make(method: str, parameters: Fields, seed: int) -> Any:
     model = EVERYTHING[variant(method).base](**parameters)
     if "random_state" in model.get_params():
         model.set_params(random_state=seed)
     return model
 
 
-def _chosen(cell: Cell, ask: Ask, train: Rows, seed: int) -> dict[str, Any]:
+def _chosen(cell: Cell, ask: Ask, train: Rows, seed: int) -> Fields:
     """Return the best of some points of the paper's grid on validation rows."""
     if ask.search is None:
         return {}
@@ -144,7 +145,7 @@ def _chosen(cell: Cell, ask: Ask, train: Rows, seed: int) -> dict[str, Any]:
     return points[int(best)]
 
 
-def _points(method: str, search: Search, seed: int) -> list[dict[str, Any]]:
+def _points(method: str, search: Search, seed: int) -> list[Fields]:
     """Sample points of the method's grid without replacement, in its order."""
     grid = ParameterGrid(EVERYTHING[variant(method).base].paper_grid)
     count = min(search.points, len(grid))

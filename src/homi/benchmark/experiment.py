@@ -9,6 +9,7 @@ from typing import Any
 from homi.benchmark.cells import Cell, Study, Task
 from homi.benchmark.methods import variant, with_settings
 from homi.benchmark.names import check_names
+from homi.typing import Fields
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Search:
 class Ask:
     """Settings of a task: parameters of the method, and its search."""
 
-    parameters: dict[str, Any]
+    parameters: Fields
     search: Search | None = None
 
 
@@ -65,10 +66,10 @@ class Experiment:
     threads: int = 1
     times: bool = True
     searches: dict[str, Search] = field(default_factory=dict)
-    rules: tuple[dict[str, Any], ...] = ()
+    rules: tuple[Fields, ...] = ()
     sensitivity: Sensitivity = Sensitivity()
     studies: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    quick: dict[str, Any] = field(default_factory=dict)
+    quick: Fields = field(default_factory=dict)
 
     def tasks(
         self,
@@ -122,7 +123,7 @@ class Experiment:
             return Ask({"folds": self.folds})
         base, settings = variant(task.method)
         names = {"protocol": task.protocol, "dataset": task.dataset, "method": base}
-        parameters: dict[str, Any] = {}
+        parameters: Fields = {}
         for rule in self.rules:
             if all(_matches(rule, key, value) for key, value in names.items()):
                 parameters |= rule["set"]
@@ -143,7 +144,7 @@ class Experiment:
                 "datasets, methods and how many folds a quick run has."
             )
         kept = self.quick.get("methods", self.methods)
-        changed: dict[str, Any] = {
+        changed: Fields = {
             "name": f"{self.name}-quick",
             "searches": {k: v for k, v in self.searches.items() if k in kept},
             **self.quick,
@@ -152,6 +153,6 @@ class Experiment:
         return replace(self, times=False, quick={}, **changed)
 
 
-def _matches(rule: dict[str, Any], key: str, value: str) -> bool:
+def _matches(rule: Fields, key: str, value: str) -> bool:
     wanted = rule.get(key, value)
     return value in ([wanted] if isinstance(wanted, str) else wanted)

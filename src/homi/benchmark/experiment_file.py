@@ -24,6 +24,7 @@ from homi.benchmark.values import (
 )
 from homi.datasets.registry import registry
 from homi.metrics import METRICS
+from homi.typing import Fields
 
 
 def read_experiment(path: Path) -> Experiment:
@@ -69,7 +70,7 @@ def read_experiment(path: Path) -> Experiment:
         raise ValueError(f"{path}: {error}") from error
 
 
-def _experiment(given: dict[str, Any]) -> Experiment:
+def _experiment(given: Fields) -> Experiment:
     check_names("entry", given, _PLAIN | _PARTS)
     for what in ("name", "protocols", "datasets", "methods"):
         if what not in given:
@@ -98,11 +99,11 @@ _PARTS = {"search", "rule", "sensitivity", "studies", "quick"}
 _NAME = re.compile(r"[^\W_][\w .+-]{0,99}")
 
 
-def _plain(given: dict[str, Any], where: str = "") -> dict[str, Any]:
+def _plain(given: Fields, where: str = "") -> Fields:
     """Return the entries that are names and numbers, after checking each."""
     if where:
         check_names("entry of [quick]", given, _PLAIN - {"name"})
-    found: dict[str, Any] = {}
+    found: Fields = {}
     for key in sorted(_PLAIN & given.keys()):
         value, what = given[key], f"{where}{key}"
         if key in _NUMBERS:
@@ -126,7 +127,7 @@ def _check_parameters(methods: Iterable[str], given: Any) -> None:
         check_names(f"parameter of {method}", given, known)
 
 
-def _searches(given: dict[str, Any]) -> dict[str, Search]:
+def _searches(given: Fields) -> dict[str, Search]:
     searches = table("search", given.get("search", {}))
     check_names("method", searches, given["methods"])
     return {
@@ -135,7 +136,7 @@ def _searches(given: dict[str, Any]) -> dict[str, Search]:
     }
 
 
-def _search(what: str, given: dict[str, Any]) -> Search:
+def _search(what: str, given: Fields) -> Search:
     check_names(f"key of [{what}]", given, [field.name for field in fields(Search)])
     points = whole_number(f"{what}.points", given.get("points"), 1, 1_000_000)
     found = Search(**{**given, "points": points})
@@ -150,7 +151,7 @@ def _search(what: str, given: dict[str, Any]) -> Search:
     return found
 
 
-def _rules(given: dict[str, Any]) -> tuple[dict[str, Any], ...]:
+def _rules(given: Fields) -> tuple[Fields, ...]:
     rules = given.get("rule", [])
     if not isinstance(rules, list):
         raise ValueError("a rule is written as [[rule]], with two brackets.")
@@ -169,7 +170,7 @@ def _rules(given: dict[str, Any]) -> tuple[dict[str, Any], ...]:
 
 
 #: Keys that restrict a rule, and their known values.
-_RULED: dict[str, Any] = {
+_RULED: Fields = {
     "protocol": PROTOCOLS,
     "dataset": registry(),
     "method": EVERYTHING,
@@ -181,7 +182,7 @@ def _one_or_more(key: str, value: Any) -> tuple[str, ...]:
     return names(what, [value] if isinstance(value, str) else value, may_be_empty=True)
 
 
-def _sensitivity(given: dict[str, Any]) -> Sensitivity:
+def _sensitivity(given: Fields) -> Sensitivity:
     part = dict(table("sensitivity", given.get("sensitivity", {})))
     datasets = names("sensitivity.datasets", part.pop("datasets", []), True)
     check_names("data set", datasets, given["datasets"])
@@ -199,7 +200,7 @@ def _sensitivity(given: dict[str, Any]) -> Sensitivity:
     return found
 
 
-def _studies(given: dict[str, Any]) -> dict[str, tuple[str, ...]]:
+def _studies(given: Fields) -> dict[str, tuple[str, ...]]:
     part = table("studies", given.get("studies", {}))
     check_names("study", part, STUDIES)
     found = {kind: names(f"studies.{kind}", v, True) for kind, v in part.items()}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from homi.estimators import HOMICV, MultiLabelClassifier
 from homi.thresholds import TunedThresholds
+from homi.typing import Matrix
 
 
 class BestHOMI(MultiLabelClassifier):
@@ -72,7 +71,7 @@ class BestHOMI(MultiLabelClassifier):
         self.model_.fit(X, target.indicator)
         return self
 
-    def _scores(self, X: Any) -> NDArray[np.float64]:
+    def _scores(self, X: Matrix) -> NDArray[np.float64]:
         return np.asarray(self.model_.decision_function(X)).reshape(X.shape[0], -1)
 
     def ranking_scores(self, X):

@@ -35,6 +35,7 @@ from homi.estimators import (
     MLkNN,
     MultiLabelClassifier,
 )
+from homi.typing import Fields
 
 #: In the order of the paper's tables, HOMI last.
 METHODS: dict[str, type[MultiLabelClassifier]] = {
@@ -83,7 +84,7 @@ class Variant(NamedTuple):
     """A method, and the parameters that its name sets."""
 
     base: str
-    settings: dict[str, Any]
+    settings: Fields
 
 
 def variant(name: str) -> Variant:

@@ -27,6 +27,7 @@ from homi.benchmark.cells import STUDIES, Cell, Record, Study, Task
 from homi.benchmark.journal import encode
 from homi.benchmark.records import check_record, key_of
 from homi.datasets.files import writing
+from homi.typing import Fields
 
 _REMEDY = "restore the table from version control, or delete it and pack again"
 
@@ -48,7 +49,7 @@ _CHECKSUM = b"homi_sha256"
 #: Metadata of a column whose text is JSON.
 _IS_JSON = {b"homi": b"json"}
 
-_Row = dict[str, Any]
+_Row = Fields
 
 
 def table_of(directory: Path) -> Path:
@@ -123,7 +124,7 @@ def _cached_rows(path: Path, modified: int, size: int) -> dict[Task, _Row]:
 def _content(records: Mapping[Task, Record]) -> bytes:
     tasks = sorted(records, key=str)
     flat = [_flat(task, records[task]) for task in tasks]
-    columns: dict[str, Any] = {}
+    columns: Fields = {}
     fields: list[pa.Field] = []
     for name, kind in _NAMES.items():
         columns[name] = [_names(task).get(name) for task in tasks]
@@ -152,7 +153,7 @@ def _content(records: Mapping[Task, Record]) -> bytes:
     return file.getvalue()
 
 
-def _names(task: Task) -> dict[str, Any]:
+def _names(task: Task) -> Fields:
     names = asdict(task)
     return names if isinstance(task, Cell) else {**names, "study": names["kind"]}
 

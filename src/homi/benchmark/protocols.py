@@ -14,12 +14,13 @@ from sklearn.model_selection import KFold
 
 from homi.benchmark.cells import seed_of
 from homi.datasets import load
+from homi.typing import Matrix
 
 
 class Rows(NamedTuple):
     """Rows and labels of a data set, prepared by a protocol."""
 
-    X: Any
+    X: Matrix
     Y: NDArray[np.int8]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from homi.benchmark.cells import Cell, Record, Task
 from homi.benchmark.values import said
+from homi.typing import Fields
 
 #: Timed steps of a cell.
 TIMES = ("search", "fit", "predict")
@@ -69,7 +70,7 @@ def _fault_of(record: Any, task: Task) -> str | None:
     return _fault_of_findings(record["found"], _FINDINGS[task.kind])
 
 
-def _fault_of_cell(record: dict[str, Any]) -> str | None:
+def _fault_of_cell(record: Fields) -> str | None:
     metrics, wanted = record["metrics"], record["asked"].get("metrics", [])
     for name in wanted if isinstance(wanted, list) else [wanted]:
         if not isinstance(name, str) or name not in metrics:
@@ -83,7 +84,7 @@ def _fault_of_cell(record: dict[str, Any]) -> str | None:
     return None
 
 
-def _fault_of_findings(found: dict[str, Any], kinds: dict[str, _Is]) -> str | None:
+def _fault_of_findings(found: Fields, kinds: dict[str, _Is]) -> str | None:
     if found.keys() != kinds.keys():
         differ = sorted(found.keys() ^ kinds.keys())
         return f"{said(differ[0])} is not there, or not to be there"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from homi.typing import Fields
+
 
 def said(value: Any) -> str:
     """Return a value for a message, cut short."""
@@ -11,7 +13,7 @@ def said(value: Any) -> str:
     return "absent" if value is None else text[:60] + "..." * (len(text) > 60)
 
 
-def table(what: str, value: Any) -> dict[str, Any]:
+def table(what: str, value: Any) -> Fields:
     """Return a table of TOML."""
     if not isinstance(value, dict):
         raise ValueError(f"{what} is {said(value)}; expected a table of key = value.")

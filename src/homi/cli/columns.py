@@ -24,6 +24,7 @@ from homi.arrays import dense
 from homi.datasets.dataset import Table
 from homi.datasets.files import short
 from homi.datasets.read import Missing, Nominal, codes
+from homi.typing import Fields, Matrix
 
 Vector = NDArray[np.float64]
 
@@ -83,9 +84,7 @@ class Columns:
         return cls(columns, nominal, missing)._fitted(table)
 
     @classmethod
-    def restore(
-        cls, found: dict[str, Any], transformer: ColumnTransformer | None
-    ) -> Columns:
+    def restore(cls, found: Fields, transformer: ColumnTransformer | None) -> Columns:
         """Return the preprocessing of a model file; nonsense is a ValueError."""
         columns = [Column(*_checked(*column)) for column in found["columns"]]
         restored = cls(columns, *_checked_options(found), transformer)
@@ -100,7 +99,7 @@ class Columns:
         return restored
 
     @classmethod
-    def restore_format_1(cls, found: dict[str, Any], *, is_sparse: bool) -> Columns:
+    def restore_format_1(cls, found: Fields, *, is_sparse: bool) -> Columns:
         """Return the preprocessing of a file of format 1: a fill for each column.
 
         A transformer that is fitted to one row, the fills, imputes these.
@@ -118,7 +117,7 @@ class Columns:
         restored = cls(columns, *_checked_options(found))
         return restored._fitted(Table(names, values, nominal))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Fields:
         """Return what a model file holds beside the transformer."""
         columns = [[column.name, column.words] for column in self.columns]
         return {"columns": columns, "nominal": self.nominal, "missing": self.missing}
@@ -232,7 +231,7 @@ class Columns:
             yield values[:, start:]
 
 
-def _like_fitted(transformer: ColumnTransformer, X: Any) -> Any:
+def _like_fitted(transformer: ColumnTransformer, X: Matrix) -> Any:
     """Return X sparse or dense, as the transformer was fitted."""
     return sparse.csr_array(X) if transformer.sparse_output_ else dense(X)
 
@@ -249,7 +248,7 @@ def _checked(name: Any, words: Any) -> tuple[str, list[str] | None]:
     return name, None if words is None else texts(words)
 
 
-def _checked_options(found: dict[str, Any]) -> tuple[Nominal, Missing]:
+def _checked_options(found: Fields) -> tuple[Nominal, Missing]:
     nominal, missing = found["nominal"], found["missing"]
     if nominal not in get_args(Nominal) or missing not in get_args(Missing):
         raise ValueError(f"nominal={nominal!r} and missing={missing!r} are unknown")
@@ -331,7 +330,7 @@ def _recoded(
     return result
 
 
-def _check_finite(X: Any, names: list[str], *, may_miss: bool) -> None:
+def _check_finite(X: Matrix, names: list[str], *, may_miss: bool) -> None:
     """Refuse infinite values and, unless they are imputed, missing ones."""
     stored = X.data if sparse.issparse(X) else X
     bad = np.isinf(stored) if may_miss else ~np.isfinite(stored)

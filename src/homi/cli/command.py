@@ -12,6 +12,7 @@ import typer
 
 from homi.cli.errors import one_sentence
 from homi.cli.options import Debug
+from homi.typing import Fields
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -35,7 +36,7 @@ def command(
 
 def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     hints = get_type_hints(function, include_extras=True)
-    groups: dict[str, Any] = {n: t for n, t in hints.items() if is_dataclass(t)}
+    groups: Fields = {n: t for n, t in hints.items() if is_dataclass(t)}
 
     @functools.wraps(function)
     def run(**given: Any) -> Any:
@@ -53,7 +54,7 @@ def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _parameters(
-    function: Callable[..., Any], hints: dict[str, Any]
+    function: Callable[..., Any], hints: Fields
 ) -> Iterator[inspect.Parameter]:
     """Yield the parameters of a function, option groups field by field."""
     for name, parameter in inspect.signature(function).parameters.items():

@@ -28,12 +28,13 @@ from homi.cli.terminal import counting
 from homi.datasets import Dataset, load
 from homi.estimators import HOMI
 from homi.metrics import METRICS, PAPER_METRICS, evaluate
+from homi.typing import Fields
 
 #: Called before each fit with the method and the fold.
 Progress = Callable[[str, int], None]
 
 #: The paper states 10 neighbors for yeast; 2 neighbors reproduce its numbers.
-METHODS: dict[str, Any] = {
+METHODS: Fields = {
     "HOMI, s = 10": HOMI(),
     "HOMI, s = 2": HOMI(n_neighbors=2),
     "BR": make_pipeline(

@@ -17,6 +17,7 @@ import typer
 import homi
 from homi.cli.options import AsJson, Quiet
 from homi.cli.terminal import print_json
+from homi.typing import Fields, Matrix
 
 _CORE = ("numpy", "scipy", "scikit-learn", "faiss-cpu", "threadpoolctl", "joblib")
 
@@ -42,7 +43,7 @@ def doctor(as_json: AsJson = False, quiet: Quiet = False) -> None:
 
     Example: homi doctor
     """
-    facts: dict[str, Any] = {
+    facts: Fields = {
         "homi": homi.__version__,
         "python": platform.python_version(),
         "system": platform.platform(terse=True),
@@ -71,7 +72,7 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _blas() -> list[dict[str, Any]]:
+def _blas() -> list[Fields]:
     return [
         {key: found.get(key) for key in ("user_api", "internal_api", "version")}
         | {"threads": found["num_threads"]}
@@ -79,7 +80,7 @@ def _blas() -> list[dict[str, Any]]:
     ]
 
 
-def _data() -> dict[str, Any]:
+def _data() -> Fields:
     directory = os.environ.get("HOMI_DATA")
     try:
         from homi.datasets.cache import cache_directory
@@ -98,7 +99,7 @@ def _data() -> dict[str, Any]:
     }
 
 
-def _self_test() -> dict[str, Any]:
+def _self_test() -> Fields:
     """Fit, save, load and predict, on data whose answer is known."""
     started, problem = time.perf_counter(), None
     rng = np.random.default_rng(0)
@@ -120,7 +121,7 @@ def _self_test() -> dict[str, Any]:
     }
 
 
-def _survives(model: Any, X: Any) -> bool:
+def _survives(model: Any, X: Matrix) -> bool:
     if _version("safetensors") is None:
         return True
     from homi.io import load_model, save
@@ -132,7 +133,7 @@ def _survives(model: Any, X: Any) -> bool:
     return np.array_equal(loaded.decision_function(X), model.decision_function(X))
 
 
-def _summary(facts: dict[str, Any]) -> str:
+def _summary(facts: Fields) -> str:
     packages = facts["packages"]
     lines = [f"homi {facts['homi']}, Python {facts['python']}, {facts['system']}"]
     lines += [f"  {name} {found or 'MISSING'}" for name, found in packages.items()]

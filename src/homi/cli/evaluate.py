@@ -18,6 +18,7 @@ from homi.cli.terminal import print_json, print_note, printable, working
 from homi.metrics import METRICS, macro_auc
 from homi.metrics import evaluate as all_metrics
 from homi.thresholds.search import best_per_label
+from homi.typing import Fields, Matrix
 
 
 def evaluate(
@@ -83,7 +84,7 @@ def _print_metrics(console: Console, metrics: dict[str, float], rows: int) -> No
     console.print(table)
 
 
-def _print_labels(console: Console, each: list[dict[str, Any]], top: int) -> None:
+def _print_labels(console: Console, each: list[Fields], top: int) -> None:
     frequent = sorted(each, key=lambda row: -_positives(row))
     kept = frequent[: top or len(frequent)]
     heads = ("true", "tp", "fp", "fn", "prec.", "recall", "F1", "AUC")
@@ -110,13 +111,13 @@ def _number(value: float) -> str:
     return f"{value:.3f}" if abs(value) < 1e6 else f"{value:.3g}"
 
 
-def _positives(row: dict[str, Any]) -> int:
+def _positives(row: Fields) -> int:
     return int(row["true_positives"] + row["false_negatives"])
 
 
 def by_label(
-    names: list[str], Y: Any, scores: Any, labels: Any, decisions: Any
-) -> list[dict[str, Any]]:
+    names: list[str], Y: Matrix, scores: Any, labels: Any, decisions: Any
+) -> list[Fields]:
     """Return counts, precision, recall, F1, AUC and the best threshold of each label.
 
     AUC ranks by `scores`. The best threshold on `decisions` has the highest F1 on these

@@ -22,6 +22,7 @@ from homi.datasets.read import read
 from homi.estimators import HOMI
 from homi.explorer import Facts, facts
 from homi.thresholds import TunedThresholds
+from homi.typing import Matrix
 
 
 class Wanted(NamedTuple):
@@ -38,8 +39,8 @@ class Subject(NamedTuple):
     model: Any
     label_names: list[str]
     feature_names: list[str]
-    X: Any = None
-    Y: Any = None
+    X: Matrix = None
+    Y: Matrix = None
     test: Dataset | None = None
     wanted: Wanted | None = None
 

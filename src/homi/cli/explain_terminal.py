@@ -12,6 +12,7 @@ from rich.table import Table
 
 from homi.cli.terminal import printable
 from homi.explorer import Facts, Learnt, Row
+from homi.typing import Fields
 
 #: Number of labels of a row that are explained on the terminal.
 _MOST_LABELS = 5
@@ -61,9 +62,9 @@ def _reason(known: Facts, row: Row, step: Any) -> str:
     return f"{known.learnt.feature_names[step.index]} = {row.values[step.index]:g}"
 
 
-def summary(known: Facts, output: Path, *, asked: bool) -> dict[str, Any]:
+def summary(known: Facts, output: Path, *, asked: bool) -> Fields:
     """Return the result for JSON; with `asked`, the explanation of the row."""
-    found: dict[str, Any] = {"page": str(output), "labels": len(known.learnt.names)}
+    found: Fields = {"page": str(output), "labels": len(known.learnt.names)}
     if asked:
         row = known.rows[0]
         found["row"] = {

@@ -17,6 +17,7 @@ from homi.cli.terminal import print_json, working
 from homi.datasets.cache import file_sha256
 from homi.io import save
 from homi.thresholds import TunedThresholds
+from homi.typing import Fields
 
 
 def fit(
@@ -73,9 +74,7 @@ def _write(made: Made, given: LabeledRows, choice: ColumnChoice, output: Path) -
     )
 
 
-def _facts(
-    made: Made, given: LabeledRows, output: Path, seconds: float
-) -> dict[str, Any]:
+def _facts(made: Made, given: LabeledRows, output: Path, seconds: float) -> Fields:
     tuned = last_step(made.model)
     core = last_step(tuned.estimator_ if isinstance(tuned, TunedThresholds) else tuned)
     facts = {
@@ -96,7 +95,7 @@ def _facts(
     return facts
 
 
-def _summary(facts: dict[str, Any]) -> str:
+def _summary(facts: Fields) -> str:
     lines = [
         f"{facts['output']} is written ({facts['bytes'] / 1024:.0f} KiB): "
         f"{facts['model']} of {facts['rows']} rows, {facts['features']} features and "

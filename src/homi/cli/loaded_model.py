@@ -17,6 +17,7 @@ from homi.cli.terminal import print_note
 from homi.io import ModelFile, ModelFileError, load_file
 from homi.thresholds import TunedThresholds
 from homi.thresholds.scores import label_scores
+from homi.typing import Matrix
 from homi.verdict import predicted_labels
 
 
@@ -38,7 +39,7 @@ class LoadedModel:
             raise ValueError(f"{file.path} has no rows; give a file with one or more.")
         return rows
 
-    def _rows(self, file: File, *, quiet: bool) -> Any:
+    def _rows(self, file: File, *, quiet: bool) -> Matrix:
         if self.text:
             return file.texts(self.text)
         if self.columns is None:
@@ -68,11 +69,11 @@ class LoadedModel:
         with with_file_name(file.path):
             return Columns.fit(table, "codes", "error").transform(table)
 
-    def scores(self, X: Any) -> NDArray[np.float64]:
+    def scores(self, X: Matrix) -> NDArray[np.float64]:
         """Return scores that rank labels."""
         return label_scores(self.model, X, len(self.label_names))
 
-    def decisions(self, X: Any) -> NDArray[np.float64]:
+    def decisions(self, X: Matrix) -> NDArray[np.float64]:
         """Return scores that are above 0 where a label is predicted."""
         with np.errstate(over="ignore", invalid="ignore"):
             found = self.model.decision_function(X)
@@ -86,7 +87,7 @@ class LoadedModel:
             )
         return decisions
 
-    def predictions(self, X: Any) -> NDArray[np.int8]:
+    def predictions(self, X: Matrix) -> NDArray[np.int8]:
         """Return 1 where a label is predicted, else 0."""
         return predicted_labels(self.model, X, len(self.label_names)).astype(np.int8)
 

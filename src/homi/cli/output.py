@@ -13,6 +13,7 @@ from typing import Any
 import typer
 
 from homi.datasets.files import split_name, writing
+from homi.typing import Fields
 
 #: Number of bytes at the start of a file that tell its kind.
 _HEAD = 4096
@@ -143,7 +144,7 @@ def check_table(path: Path, inputs: Iterable[Path], *, force: bool) -> None:
     check_output(path, packed or form, inputs, force=force)
 
 
-def write_table(path: Path, columns: dict[str, Any], *, safe: bool = False) -> None:
+def write_table(path: Path, columns: Fields, *, safe: bool = False) -> None:
     """Write columns by name; ``-`` is stdout, as CSV.
 
     With `safe`, an apostrophe precedes texts of CSV and TSV files that spreadsheets
@@ -165,7 +166,7 @@ def write_table(path: Path, columns: dict[str, Any], *, safe: bool = False) -> N
             file.write(_text(columns, "\t" if form == ".tsv" else ",", safe).encode())
 
 
-def _text(columns: dict[str, Any], delimiter: str, safe: bool) -> str:
+def _text(columns: Fields, delimiter: str, safe: bool) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer, delimiter=delimiter, lineterminator="\n")
     cells = [

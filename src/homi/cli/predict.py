@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
@@ -14,6 +14,7 @@ from homi.cli.output import check_table, write_table
 from homi.cli.source import File, open_file
 from homi.cli.terminal import print_json, working
 from homi.thresholds.scores import label_probabilities
+from homi.typing import Fields, Matrix
 
 
 def predict(
@@ -86,10 +87,10 @@ def predict(
         )
 
 
-def _found(loaded: LoadedModel, X: Any, scores: bool, proba: bool) -> dict[str, Any]:
+def _found(loaded: LoadedModel, X: Matrix, scores: bool, proba: bool) -> Fields:
     """Return the requested columns by the prefix of their names."""
     decisions = loaded.decisions(X)  # a score of NaN would predict no label
-    found: dict[str, Any] = {"": loaded.predictions(X)}
+    found: Fields = {"": loaded.predictions(X)}
     if scores:
         found["score:"] = decisions
     if proba:
@@ -99,10 +100,8 @@ def _found(loaded: LoadedModel, X: Any, scores: bool, proba: bool) -> dict[str, 
     return found
 
 
-def _table(
-    names: list[str], found: dict[str, Any], file: File, keep: list[str]
-) -> dict[str, Any]:
-    table: dict[str, Any] = {name: file.texts([name]) for name in keep}
+def _table(names: list[str], found: Fields, file: File, keep: list[str]) -> Fields:
+    table: Fields = {name: file.texts([name]) for name in keep}
     for prefix, values in found.items():
         for name, column in zip(names, values.T, strict=True):
             if prefix + name in table:
@@ -118,10 +117,10 @@ def _table(
 _PLURALS = {"score:": "scores", "probability:": "probabilities"}
 
 
-def _by_row(names: list[str], found: dict[str, Any]) -> dict[str, Any]:
+def _by_row(names: list[str], found: Fields) -> Fields:
     rows = []
     for i, labels in enumerate(found[""].astype(bool)):
-        row: dict[str, Any] = {"labels": np.array(names, dtype=object)[labels]}
+        row: Fields = {"labels": np.array(names, dtype=object)[labels]}
         for prefix, plural in _PLURALS.items():
             if prefix in found:
                 values = found[prefix][i].tolist()

@@ -32,6 +32,7 @@ from homi.cli.options import (
 )
 from homi.cli.source import LabeledRows, take_rows, with_file_name
 from homi.thresholds import TunedThresholds
+from homi.typing import Fields
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class Recipe:
         return HOMI(n_neighbors=self.neighbors or 10, standardize=not is_text)
 
     def _chosen(self) -> HOMICV:
-        given: dict[str, Any] = {"widths": []} if self.linear else {}
+        given: Fields = {"widths": []} if self.linear else {}
         if self.neighbors is not None:
             given["n_neighbors"] = self.neighbors
         return HOMICV(time_budget=self.time_budget, random_state=self.seed, **given)

@@ -11,7 +11,7 @@ import numpy as np
 from dask.delayed import delayed
 
 from homi.distributed.blocks import Collection, check_rows, is_frame
-from homi.typing import Matrix
+from homi.typing import Fields, Matrix
 
 
 def lazily(model: Any, method: str, X: Collection) -> Collection:
@@ -37,7 +37,7 @@ def lazily(model: Any, method: str, X: Collection) -> Collection:
         ]
         return da.concatenate(blocks, allow_unknown_chunksizes=True)
     X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
-    out: dict[str, Any] = {"chunks": (X.chunks[0], *((q,) for q in like.shape[1:]))}
+    out: Fields = {"chunks": (X.chunks[0], *((q,) for q in like.shape[1:]))}
     if like.ndim == 1:
         out["drop_axis"] = 1
     return X.map_blocks(_apply, model=shared, method=method, meta=like, **out)

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
-from homi.typing import Array, Matrix, MatrixLike
+from homi.typing import Array, Fields, Matrix, MatrixLike
 
 #: Parameters that the page shows, with their symbols.
 _SYMBOLS = {"lam": "λ", "beta": "β", "gamma": "γ", "n_neighbors": "s"}
@@ -88,7 +88,7 @@ def learnt(
     )
 
 
-def _check_finite(core: Any, params: dict[str, Any]) -> None:
+def _check_finite(core: Any, params: Fields) -> None:
     names = ("feature_weights_", "feature_bias_", "label_correlation_", "label_bias_")
     if not all(np.isfinite(getattr(core, name)).all() for name in names):
         given = ", ".join(f"{name}={params[name]:g}" for name in _SYMBOLS)
@@ -186,7 +186,7 @@ def _names(
     return names
 
 
-def _settings(kind: str, params: dict[str, Any]) -> str:
+def _settings(kind: str, params: Fields) -> str:
     numbers = [f"{symbol} = {params[name]:g}" for name, symbol in _SYMBOLS.items()]
     others = [f"correlation = {params['correlation']}"]
     if params["kernel"] is not None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from homi.explorer.evidence import Evidence, Quality, agreement
 from homi.explorer.facts import Facts, Row, Why
 from homi.explorer.layout import off_diagonal
-from homi.typing import Array
+from homi.typing import Array, Fields
 
 #: With more labels than this, entries of B are rounded to 1/32767 of the largest.
 MOST_EXACT = 200
@@ -23,7 +23,7 @@ MOST_EXACT = 200
 _UNSAFE = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 #: A JSON object.
-Document = dict[str, Any]
+Document = Fields
 
 
 def packed(facts: Facts) -> str:

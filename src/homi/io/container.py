@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from homi.atomic_write import whole_file
 from homi.budget import Budget, Refused
 from homi.io.errors import ModelFileError
+from homi.typing import Fields
 
 Tensors = dict[str, NDArray[Any]]
 
@@ -27,7 +28,7 @@ _KEYS = {"homi", "sha256"}
 _DTYPES = frozenset({"float64", "float32", "int64", "int32", "uint8", "bool"})
 
 
-def write_container(path: Path, header: dict[str, Any], tensors: Tensors) -> None:
+def write_container(path: Path, header: Fields, tensors: Tensors) -> None:
     """Write a file, complete or not at all."""
     try:
         stated = FORMAT if "transformer" in header else 1
@@ -45,7 +46,7 @@ def write_container(path: Path, header: dict[str, Any], tensors: Tensors) -> Non
         unfinished.write_bytes(_safetensors().save(rows, metadata=metadata))
 
 
-def read_container(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Tensors]:
+def read_container(path: str | os.PathLike[str]) -> tuple[Fields, Tensors]:
     """Return the header and the tensors of a file after checking its checksum."""
     path = Path(path)
     if path.is_dir() or (path.exists() and not path.is_file()):

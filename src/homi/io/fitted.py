@@ -10,6 +10,7 @@ import numpy as np
 from homi.base.targets import Encoding
 from homi.io.errors import ModelFileError
 from homi.io.values import decode, encode
+from homi.typing import Fields
 
 _TARGETS = ("multilabel-indicator", "binary", "multiclass")
 #: Names of fitted attributes by scikit-learn's convention.
@@ -17,7 +18,7 @@ _PUBLIC = re.compile(r"[a-z][a-z0-9_]*[a-z0-9]_")
 _ARRAYS = ("classes_", "label_names_")
 
 
-def params_of(model: Any, leave_out: tuple[str, ...] = ()) -> dict[str, Any]:
+def params_of(model: Any, leave_out: tuple[str, ...] = ()) -> Fields:
     """Return the hyperparameters for the header."""
     return {
         name: encode(value, f"{name} of {type(model).__name__}")
@@ -45,7 +46,7 @@ def rebuilt(cls: Any, params: Any, **given: Any) -> Any:
     return model
 
 
-def facts_of(model: Any) -> dict[str, Any]:
+def facts_of(model: Any) -> Fields:
     """Return names and classes for the header."""
     facts = {name: encode(getattr(model, name), name) for name in _ARRAYS}
     facts["target"] = {"kind": model._target.kind, "dtype": model._target.dtype.name}
@@ -70,9 +71,9 @@ def set_facts(model: Any, facts: Any) -> int:
     return n_labels
 
 
-def features_of(model: Any) -> dict[str, Any]:
+def features_of(model: Any) -> Fields:
     """Return the number and the names, if any, of the features for the header."""
-    facts: dict[str, Any] = {"n_features_in_": int(model.n_features_in_)}
+    facts: Fields = {"n_features_in_": int(model.n_features_in_)}
     if hasattr(model, "feature_names_in_"):
         names = model.feature_names_in_
         facts["feature_names_in_"] = encode(names, "feature_names_in_")
@@ -97,7 +98,7 @@ def set_features(model: Any, facts: Any) -> int:
     return count
 
 
-def scalars_of(model: Any) -> dict[str, Any]:
+def scalars_of(model: Any) -> Fields:
     """Return fitted attributes that are single values, such as ``n_iter_``."""
     return {
         name: encode(value, name)

@@ -24,6 +24,7 @@ from homi.io.values import decode, encode
 from homi.model.homi import HOMI
 from homi.model.homi_cv import HOMICV
 from homi.model.kernel_map import KERNELS, KernelMap
+from homi.typing import Fields
 
 CODE = (
     "the kernel is a function, and a model file holds no code; fit with one of "
@@ -41,7 +42,7 @@ _SHAPES = {
 }
 
 
-def dump_homi(model: HOMI, out: Out) -> dict[str, Any]:
+def dump_homi(model: HOMI, out: Out) -> Fields:
     """Return the fitted part of a header, and put the tensors into `out`."""
     fitted = {**facts_of(model), **features_of(model)}
     fitted["scalars"] = scalars_of(model)
@@ -72,7 +73,7 @@ def load_homi(params: Any, fitted: Any, source: Source) -> HOMI:
     return model
 
 
-def _dump_kernel(kernel_map: KernelMap, out: Out) -> dict[str, Any]:
+def _dump_kernel(kernel_map: KernelMap, out: Out) -> Fields:
     nystroem = kernel_map.nystroem
     if not isinstance(nystroem.kernel, str):
         raise ModelFileError(CODE)
@@ -124,7 +125,7 @@ _OF_CHOICE = ("best_params_", "best_score_", "label_weight_", "cv_results_")
 _ODDS = ("odds_slope_", "odds_offset_")
 
 
-def dump_homi_cv(model: HOMICV, out: Out) -> dict[str, Any]:
+def dump_homi_cv(model: HOMICV, out: Out) -> Fields:
     """Return the fitted part of a header, and put the tensors into `out`."""
     best = model.best_estimator_
     # As it was fitted: the parameter may have been set since.

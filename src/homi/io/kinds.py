@@ -19,8 +19,9 @@ from homi.io.values import decode, encode
 from homi.model.homi import HOMI
 from homi.model.homi_cv import HOMICV
 from homi.thresholds import TunedThresholds
+from homi.typing import Fields
 
-Node = dict[str, Any]
+Node = Fields
 
 #: Nesting of models that is read; deeper files could exhaust the stack.
 _MAX_DEPTH = 8

@@ -22,6 +22,7 @@ from homi.io.kinds import dump, load
 from homi.io.preprocessing_kind import dump_column_transformer, load_column_transformer
 from homi.io.tensors import Out, Source
 from homi.io.values import decode, encode
+from homi.typing import Fields, Matrix
 
 _PACKAGES = ("homi", "numpy", "scipy", "scikit-learn")
 
@@ -53,8 +54,8 @@ class ModelFile:
     """
 
     model: Any
-    preprocessing: dict[str, Any]
-    provenance: dict[str, Any]
+    preprocessing: Fields
+    provenance: Fields
     transformer: ColumnTransformer | None = None
 
 
@@ -62,9 +63,9 @@ def save(
     model: Any,
     path: str | os.PathLike[str],
     *,
-    preprocessing: dict[str, Any] | None = None,
+    preprocessing: Fields | None = None,
     transformer: ColumnTransformer | None = None,
-    provenance: dict[str, Any] | None = None,
+    provenance: Fields | None = None,
 ) -> None:
     """Save a fitted model as one file: tensors and a JSON header, no pickle.
 
@@ -177,14 +178,14 @@ def load_file(path: str | os.PathLike[str]) -> ModelFile:
     return ModelFile(model, preprocessing, provenance, transformer)
 
 
-def _dict(header: dict[str, Any], name: str) -> dict[str, Any]:
+def _dict(header: Fields, name: str) -> Fields:
     found = decode(header[name])
     if not isinstance(found, dict):
         raise ModelFileError(f"its {name} is not a dict.")
     return found
 
 
-def fingerprint(X: Any, Y: Any) -> dict[str, Any]:
+def fingerprint(X: Matrix, Y: Matrix) -> Fields:
     """Return what identifies data without holding them: sizes, and their SHA-256.
 
     Examples
@@ -214,7 +215,7 @@ def fingerprint(X: Any, Y: Any) -> dict[str, Any]:
     }
 
 
-def _made() -> dict[str, Any]:
+def _made() -> Fields:
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     versions = {"python": platform.python_version()}
     for package in _PACKAGES:

@@ -23,8 +23,9 @@ from homi.io.errors import ModelFileError
 from homi.io.fitted import params_of, rebuilt
 from homi.io.tensors import Out, Source
 from homi.io.values import encode
+from homi.typing import Fields
 
-Node = dict[str, Any]
+Node = Fields
 
 _WHAT = (
     "a model file holds a ColumnTransformer that was fitted to an array, takes every "

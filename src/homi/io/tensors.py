@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from homi.io.errors import ModelFileError
+from homi.typing import Fields
 
 _FLOATS = ("float64", "float32")
 _INTEGERS = ("int64", "int32")
@@ -28,7 +29,7 @@ class Out:
         """Put an array."""
         self.tensors[self._prefix + name] = np.asarray(value)
 
-    def put_matrix(self, name: str, matrix: Any) -> dict[str, Any]:
+    def put_matrix(self, name: str, matrix: Any) -> Fields:
         """Put a dense or CSR matrix; return its layout, on which rounding depends."""
         if not sparse.issparse(matrix):
             self.put(name, matrix)

@@ -12,12 +12,13 @@ from homi.io.errors import ModelFileError
 from homi.io.fitted import rebuilt
 from homi.io.tensors import Out, Source
 from homi.io.token_patterns import check_token_pattern
+from homi.typing import Fields
 
 #: Longest n-gram, in words or letters.
 _MAX_NGRAM = 64
 
 
-def dump_tfidf(model: TfidfVectorizer, out: Out) -> dict[str, Any]:
+def dump_tfidf(model: TfidfVectorizer, out: Out) -> Fields:
     """Return the fitted part of a header, and put the tensors into `out`."""
     terms = sorted(model.vocabulary_, key=model.vocabulary_.get)
     out.put_texts("vocabulary", terms)

@@ -23,9 +23,10 @@ from homi.thresholds.rules import (
     Thresholds,
     TopLabels,
 )
+from homi.typing import Fields, Matrix
 
 
-def dump_rule(found: SeenLabels, out: Out) -> dict[str, Any]:
+def dump_rule(found: SeenLabels, out: Out) -> Fields:
     """Return the rule for the header, and put its tensors into `out`."""
     out.put("seen", found.seen)
     rule = found.rule
@@ -66,7 +67,7 @@ def _load_rule(about: Any, source: Source, n_seen: int) -> Rule:
     raise ModelFileError(f"a rule of kind {str(about['kind'])[:40]!r} is unknown.")
 
 
-def _dump_regression(regression: Pipeline, out: Out) -> dict[str, Any]:
+def _dump_regression(regression: Pipeline, out: Out) -> Fields:
     scaler, ridge = regression
     for name in ("mean_", "scale_", "var_"):
         out.put(name, getattr(scaler, name))
@@ -86,7 +87,7 @@ def _load_regression(about: Any, source: Source, n_seen: int) -> Pipeline:
     return make_pipeline(scaler, ridge)
 
 
-def dump_maps(maps: CalibrationMaps, out: Out) -> dict[str, Any]:
+def dump_maps(maps: CalibrationMaps, out: Out) -> Fields:
     """Return the calibration maps for the header, and put their tensors into `out`."""
     out.put("weight", maps.weight)
     return {
@@ -104,7 +105,7 @@ def load_maps(about: Any, source: Source, n_labels: int) -> CalibrationMaps:
     )
 
 
-def _dump_map(found: Any, out: Out) -> dict[str, Any]:
+def _dump_map(found: Any, out: Out) -> Fields:
     if isinstance(found, Sigmoids):
         out.put("slope", found.slope)
         out.put("offset", found.offset)
@@ -137,7 +138,7 @@ def _load_map(about: Any, source: Source, count: int) -> Any:
     return Isotonics([_isotonic(x[piece], y[piece]) for piece in pieces], margin)
 
 
-def _isotonic(x: Any, y: Any) -> IsotonicRegression:
+def _isotonic(x: Any, y: Matrix) -> IsotonicRegression:
     if (np.diff(x) <= 0).any() or (np.diff(y) < 0).any():
         raise ModelFileError("the steps of an isotonic map do not increase.")
     found = IsotonicRegression(out_of_bounds="clip")

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from homi.io.errors import ModelFileError
+from homi.typing import Fields
 
 _FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 _KINDS = "biufUO"
@@ -52,7 +53,7 @@ def encode(value: Any, what: str) -> Any:
     )
 
 
-def _array(value: np.ndarray[Any, Any], what: str) -> dict[str, Any]:
+def _array(value: np.ndarray[Any, Any], what: str) -> Fields:
     kind = value.dtype.kind
     return {
         "dtype": {"U": "str", "O": "object"}.get(kind, value.dtype.name),
@@ -80,11 +81,11 @@ def decode(value: Any) -> Any:
         raise ModelFileError(f"a value of kind {tag[:40]!r} is malformed.") from error
 
 
-def _some(value: dict[str, Any]) -> str:
+def _some(value: Fields) -> str:
     return ", ".join(repr(key[:40]) for key in list(value)[:4]) or "(none)"
 
 
-def _decoded_array(content: dict[str, Any]) -> np.ndarray[Any, Any]:
+def _decoded_array(content: Fields) -> np.ndarray[Any, Any]:
     name, shape, values = content["dtype"], content["shape"], content["values"]
     values = [decode(item) for item in values]
     if name == "str" and not all(isinstance(item, str) for item in values):
@@ -116,7 +117,7 @@ def _float_type(content: str) -> type:
     return {"float64": np.float64, "float32": np.float32}[content]
 
 
-_DECODERS: dict[str, Any] = {
+_DECODERS: Fields = {
     "float": lambda content: _FLOATS[content],
     "tuple": lambda content: tuple([decode(item) for item in _listed(content)]),
     "dict": lambda content: {key: decode(item) for key, item in content.items()},

@@ -16,7 +16,7 @@ from homi.base._compat import Interval, StrOptions
 from homi.base.scaling import Scaler
 from homi.linear import LinearMargins, SideBySide, Sigmoids
 from homi.methods.label_models import LabelModel, fit_linear, fit_wrapped, unscaled
-from homi.typing import Array, Indices, Mask, Matrix
+from homi.typing import Array, Fields, Indices, Mask, Matrix
 
 SHARED_CONSTRAINTS = {
     "estimator": "no_validation",
@@ -129,7 +129,7 @@ def fit_one(
     Y: Matrix,
     order: Indices,
     estimator: Any,
-    options: dict[str, Any],
+    options: Fields,
     rng: np.random.RandomState,
     draws: Indices | None = None,
 ) -> LabelModel:

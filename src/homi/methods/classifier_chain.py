@@ -12,7 +12,7 @@ from homi.linear import LossName
 from homi.methods.chains import SHARED_CONSTRAINTS, fit_one
 from homi.methods.label_models import LabelModel
 from homi.methods.labelwise import MarginClassifier
-from homi.typing import Indices, Matrix, RandomState
+from homi.typing import Fields, Indices, Matrix, RandomState
 
 
 class ClassifierChain(MarginClassifier):
@@ -109,7 +109,7 @@ class ClassifierChain(MarginClassifier):
         self, X: Matrix, Y: Matrix, rng: np.random.RandomState
     ) -> LabelModel:
         self.order_ = _order(self.order, Y.shape[1], rng)
-        options: dict[str, Any] = {"C": self.C, "loss": self.loss, "tol": self.tol}
+        options: Fields = {"C": self.C, "loss": self.loss, "tol": self.tol}
         options["n_jobs"] = self.n_jobs
         return fit_one(X, Y, self.order_, self.estimator, options, rng)
 

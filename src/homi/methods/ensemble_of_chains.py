@@ -16,7 +16,7 @@ from homi.linear import LossName
 from homi.methods.chains import SHARED_CONSTRAINTS, fit_one
 from homi.methods.label_models import LabelModel, undo_scaling
 from homi.methods.labelwise import LabelwiseClassifier
-from homi.typing import Array, Indices, Matrix, RandomState
+from homi.typing import Array, Fields, Indices, Matrix, RandomState
 
 #: Share of the rows in a subset.
 _SUBSET = 0.67
@@ -171,7 +171,7 @@ def _fit_sample(
     Y: Matrix,
     sample: str,
     estimator: Any,
-    options: dict[str, Any],
+    options: Fields,
     seed: int,
 ) -> tuple[Indices, LabelModel]:
     """Draw an order of the labels and a sample of the rows, and fit a chain."""

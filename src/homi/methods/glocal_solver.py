@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -14,7 +14,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 from homi.linalg import inner
 from homi.methods.proximal import row_lengths
 from homi.moments import Moments
-from homi.typing import Array, History
+from homi.typing import Array, Fields, History
 
 #: Gradient steps in Z per cycle, and maximum conjugate gradient steps in U and in W.
 _STEPS, _GRADIENTS = 30, 20
@@ -230,7 +230,7 @@ def solve(
     tol: float,
 ) -> tuple[State, History, bool]:
     """Run a warm-up without correlations until it converges, then cycles with them."""
-    limits: dict[str, Any] = {"max_iter": max_iter, "tol": tol}
+    limits: Fields = {"max_iter": max_iter, "tol": tol}
     start = random_start(problem, k, rng)
     start, _, warm = alternate(problem, start, WARM_UP, **limits)
     start = random_correlations(problem, start, k2, rng)

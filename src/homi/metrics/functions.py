@@ -20,7 +20,7 @@ from sklearn.pipeline import Pipeline
 
 from homi.arrays import as_numbers, dense
 from homi.metrics.pairs import misordered_pairs, pair_counts
-from homi.typing import MatrixLike
+from homi.typing import Fields, MatrixLike
 
 Values: TypeAlias = NDArray[Any]
 Response: TypeAlias = Literal["predict", "decision_function"]
@@ -269,7 +269,7 @@ METRICS: dict[str, Metric] = {
 }
 
 
-def scorers(names: Iterable[str] = PAPER_METRICS) -> dict[str, Any]:
+def scorers(names: Iterable[str] = PAPER_METRICS) -> Fields:
     """Make scorers for ``cross_validate`` or ``GridSearchCV``; losses are negated.
 
     Ranking metrics use ``ranking_scores`` of a classifier that has them, also at the

@@ -12,6 +12,7 @@ from sklearn.preprocessing import label_binarize
 from sklearn.utils.validation import column_or_1d
 
 from homi.base.targets import Encoding, Target, check_target
+from homi.typing import Matrix
 
 
 @contextmanager
@@ -28,7 +29,7 @@ def all_or_nothing(estimator: Any) -> Iterator[None]:
 
 @contextmanager
 def naming(
-    batch: int, rows_before: int, X: Any, y: Any, *, kind: str = "batch"
+    batch: int, rows_before: int, X: Matrix, y: Matrix, *, kind: str = "batch"
 ) -> Iterator[None]:
     """Prefix errors with the number of the batch and, if one is at fault, the row."""
     try:
@@ -41,13 +42,13 @@ def naming(
         raise type(error)(f"{where}: {error}") from error
 
 
-def _first_bad_row(X: Any, y: Any) -> int | None:
+def _first_bad_row(X: Matrix, y: Matrix) -> int | None:
     """Return the first row with a value that is no number or a label not 0 or 1."""
     bad = [row for row in (_first_infinite(X), _first_no_label(y)) if row is not None]
     return min(bad, default=None)
 
 
-def _first_infinite(X: Any) -> int | None:
+def _first_infinite(X: Matrix) -> int | None:
     try:
         values = X if sparse.issparse(X) else np.atleast_1d(np.asarray(X, dtype=float))
     except (TypeError, ValueError):
@@ -61,7 +62,7 @@ def _first_infinite(X: Any) -> int | None:
     return _first((~np.isfinite(values)).any(axis=tuple(range(1, values.ndim))))
 
 
-def _first_no_number(X: Any) -> int | None:
+def _first_no_number(X: Matrix) -> int | None:
     """Return the first row of text or of another length."""
     rows = np.asarray(X, dtype=object)
     for i, row in enumerate(rows):
@@ -73,7 +74,7 @@ def _first_no_number(X: Any) -> int | None:
     return None
 
 
-def _first_no_label(y: Any) -> int | None:
+def _first_no_label(y: Matrix) -> int | None:
     if sparse.issparse(y):
         y = sparse.csr_array(y)
         bad = np.flatnonzero((y.data != 0) & (y.data != 1))
@@ -90,7 +91,7 @@ def _first(bad: Any) -> int | None:
     return int(bad.argmax()) if bad.any() else None
 
 
-def batch_target(y: Any, classes: Any) -> Target:
+def batch_target(y: Matrix, classes: Any) -> Target:
     """Return the labels of a batch; a 1-D y as columns for all classes."""
     if sparse.issparse(y) or _is_indicator(y):
         return check_target(y, compact=False)
@@ -115,7 +116,7 @@ def batch_target(y: Any, classes: Any) -> Target:
     return Target(indicator, names, classes, Encoding(kind, np.dtype(int)))
 
 
-def _is_indicator(y: Any) -> bool:
+def _is_indicator(y: Matrix) -> bool:
     shape = np.shape(y)
     if len(shape) != 2:
         return len(shape) > 2

@@ -8,6 +8,7 @@ from typing import Any
 from homi.base.targets import check_target
 from homi.base.validation import check_block
 from homi.model.batch_checks import batch_target, naming
+from homi.typing import Matrix
 
 
 @dataclass(frozen=True)
@@ -21,15 +22,17 @@ class Expected:
     classes: Any = None
 
 
-def checked_rows(X: Any, number: int, start: int, stop: int, expected: Expected) -> Any:
+def checked_rows(
+    X: Matrix, number: int, start: int, stop: int, expected: Expected
+) -> Any:
     """Return rows ``start`` to ``stop`` as floats, dense or sparse."""
     with naming(number, start, X, None, kind="block"):
         return _rows(X, stop - start, expected)
 
 
 def checked_block(
-    X: Any, y: Any, number: int, start: int, stop: int, expected: Expected
-) -> tuple[Any, Any]:
+    X: Matrix, y: Matrix, number: int, start: int, stop: int, expected: Expected
+) -> tuple[Matrix, Matrix]:
     """Return rows as floats, and their labels as an indicator matrix."""
     with naming(number, start, X, y, kind="block"):
         X = _rows(X, stop - start, expected)
@@ -42,7 +45,7 @@ def checked_block(
         return X, Y
 
 
-def _rows(X: Any, n_rows: int, expected: Expected) -> Any:
+def _rows(X: Matrix, n_rows: int, expected: Expected) -> Matrix:
     _check_names(X, expected.feature_names, "features")
     if X.shape[0] != n_rows:
         raise ValueError(
@@ -58,7 +61,7 @@ def _rows(X: Any, n_rows: int, expected: Expected) -> Any:
     return X
 
 
-def _indicator(y: Any, expected: Expected) -> Any:
+def _indicator(y: Matrix, expected: Expected) -> Any:
     if expected.classes is not None:
         return batch_target(y, expected.classes).indicator
     _check_names(y, expected.label_names, "labels")

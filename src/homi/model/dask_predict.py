@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from homi.base.classifier import MultiLabelClassifier
 from homi.model.dask_rows import is_collection
-from homi.typing import Array, MatrixLike
+from homi.typing import Array, Matrix, MatrixLike
 
 
 class DaskPredictMixin(MultiLabelClassifier):
@@ -31,7 +31,7 @@ class DaskPredictMixin(MultiLabelClassifier):
         _method.__doc__ = getattr(MultiLabelClassifier, _method.__name__).__doc__
     del _method
 
-    def _or_lazily(self, method: str, X: Any) -> Any:
+    def _or_lazily(self, method: str, X: Matrix) -> Any:
         """Call a method; for a collection, return a Dask array to compute later."""
         if not is_collection(X):
             return getattr(super(), method)(X)

@@ -23,6 +23,7 @@ from homi.model.features import FeatureSpace
 from homi.model.graphs import Sums, in_units
 from homi.model.rows_input import Built
 from homi.moments import Moments
+from homi.typing import Fields, Matrix
 
 if TYPE_CHECKING:
     from homi.model.route import Route
@@ -47,7 +48,7 @@ class DaskRows:
     way = "a Dask collection"
 
     @classmethod
-    def of(cls, model: Any, X: Any, y: Any, sample_weight: Any) -> DaskRows:
+    def of(cls, model: Any, X: Matrix, y: Matrix, sample_weight: Any) -> DaskRows:
         """Check columns and labels without computing rows."""
         _check_both(X, y)
         from homi.distributed import row_blocks
@@ -58,21 +59,25 @@ class DaskRows:
 
     @property
     def shape(self) -> tuple[int, int]:
+        """Number of rows and of features."""
         n, m = self.blocks.shape
         return n, m
 
     @property
     def n_labels(self) -> int:
+        """Number of labels."""
         return len(self.target.names)
 
     @property
-    def given(self) -> dict[str, Any]:
+    def given(self) -> Fields:
+        """``sample_weight`` and ``label_weight``; None for what was not given."""
         return {
             "sample_weight": self.sample_weight,
             "label_weight": self.label_weight,
         }
 
     def graph(self, name: str) -> str:
+        """Return the graph to build: "auto" is exact or anchors."""
         if name != "auto":
             return name
         # Lists of all rows would have to be in one memory: it is exact, or anchors.
@@ -84,6 +89,7 @@ class DaskRows:
         return chosen
 
     def build(self, route: Route) -> Built:
+        """Sum moments over blocks, with the graph of a route."""
         standardize = route.settings.standardize
         if route.graph == "anchors":
             plan = self._plan(route)
@@ -143,7 +149,7 @@ class DaskRows:
         )
 
 
-def _check_both(X: Any, Y: Any) -> None:
+def _check_both(X: Matrix, Y: Matrix) -> None:
     for name, given, other in (("X", X, "y"), ("y", Y, "X")):
         if not is_collection(given):
             raise TypeError(

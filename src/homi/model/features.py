@@ -13,6 +13,7 @@ from homi.linalg import Array
 from homi.model.kernel_map import KernelMap
 from homi.moments import Moments, column_scaling
 from homi.solver import Basis, ScaledRows, compact_rows, is_wide
+from homi.typing import Matrix
 
 #: From this many features on, fewer rows than half of them are fitted in the space
 #: they span.
@@ -26,7 +27,7 @@ class RowSpace(NamedTuple):
     scale: Array
     basis: Basis
 
-    def features(self, X: Any) -> Array:
+    def features(self, X: Matrix) -> Array:
         """Return coordinates of rows, projected onto the space if they are new."""
         Q = self.basis.written_out() / self.scale[:, None]
         return np.asarray(X @ Q - self.mean @ Q)
@@ -71,7 +72,7 @@ class FeatureSpace:
         """Number of features, before they were compacted."""
         return len(self.scaling[1])
 
-    def features_of(self, X: Any) -> Any:
+    def features_of(self, X: Matrix) -> Matrix:
         """Return the features of other rows."""
         if self.kernel_map is not None:
             return self.kernel_map(X)
@@ -84,8 +85,8 @@ def is_compacted(n: int, m: int) -> bool:
 
 
 def linear_features(
-    X: Any,
-    Y: Any,
+    X: Matrix,
+    Y: Matrix,
     *,
     standardize: bool,
     weights: Array | None = None,
@@ -103,7 +104,7 @@ def linear_features(
 
 
 def _compact_features(
-    X: Any, Y: Any, standardize: bool, weights: Array | None
+    X: Matrix, Y: Matrix, standardize: bool, weights: Array | None
 ) -> FeatureSpace:
     center, scale = column_scaling(X, weights)
     mean = center
@@ -127,7 +128,7 @@ def _compact_features(
 
 
 def kernel_features(
-    X: Any, Y: Any, kernel_map: KernelMap, *, weights: Array | None = None
+    X: Matrix, Y: Matrix, kernel_map: KernelMap, *, weights: Array | None = None
 ) -> FeatureSpace:
     """Return Nyström features of the rows, without a graph."""
     features = kernel_map(X)
@@ -151,7 +152,7 @@ def with_labels(space: FeatureSpace, Y: Array) -> FeatureSpace:
 
 def with_exact_graph(
     space: FeatureSpace,
-    X: Any,
+    X: Matrix,
     n_neighbors: int,
     *,
     search: Callable[..., Neighbors] = nearest,

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from homi.linalg import Array
 from homi.solver import Basis, Params
+from homi.typing import Fields
 
 
 def fitted_attributes(
     params: Params, mean: Array, scale: Array, basis: Basis | None = None
-) -> dict[str, Any]:
+) -> Fields:
     """Return attributes by name; ``basis`` maps compacted features back."""
     if basis is None:
         W = params.W / scale[:, None]

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 from operator import add
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from homi.linalg import Array
 from homi.model.features import FeatureSpace
 from homi.moments import Moments
 from homi.solver import Correction, Path, graph_path, shares, weight_path
+from homi.typing import Fields, Matrix
 
 _FOLDS = 5
 
@@ -50,7 +51,7 @@ def held_out_rows(n: int, seed: int) -> list[Rows]:
     return [rows for _, rows in splits.split(np.empty(n))]
 
 
-def folds(space: FeatureSpace, Y: Array, L: Any, seed: int) -> Iterator[Fold]:
+def folds(space: FeatureSpace, Y: Array, L: Matrix, seed: int) -> Iterator[Fold]:
     """Yield five folds; the moments of the other rows are sums over folds.
 
     The graph of the others is that of all rows without the edges to held-out rows. Its
@@ -67,7 +68,7 @@ def folds(space: FeatureSpace, Y: Array, L: Any, seed: int) -> Iterator[Fold]:
         yield Fold(rows, others, rest, space.moments.y_mean - rest.y_mean)
 
 
-def _tied(rest: Moments, space: FeatureSpace, L: Any, others: Rows) -> Moments:
+def _tied(rest: Moments, space: FeatureSpace, L: Matrix, others: Rows) -> Moments:
     inner = sparse.csr_array(L)[others][:, others]
     S = sparse.diags_array(inner.diagonal()) - inner
     own = sparse.diags_array(np.asarray(S.sum(axis=1)).ravel()) - S
@@ -82,7 +83,7 @@ def _tied(rest: Moments, space: FeatureSpace, L: Any, others: Rows) -> Moments:
 def graphs_by_folds(
     space: FeatureSpace,
     Y: Array,
-    L: Any,
+    L: Matrix,
     lams: Sequence[float],
     gammas: Sequence[float],
     seed: int,
@@ -102,8 +103,8 @@ def graphs_by_folds(
 def corrections_by_folds(
     space: FeatureSpace,
     Y: Array,
-    L: Any,
-    params: dict[str, Any],
+    L: Matrix,
+    params: Fields,
     betas: Sequence[float],
     seed: int,
     label_weight: Array | None = None,

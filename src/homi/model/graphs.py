@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from homi.graph.reservoir import sample_rows
 from homi.linalg import Array
 from homi.model.features import FeatureSpace, units_of, with_exact_graph
 from homi.moments import Moments
+from homi.typing import Matrix
 
 GRAPHS = ("auto", "exact", "approximate", "anchors")
 
@@ -54,7 +55,7 @@ def in_units(moments: Moments, standardize: bool) -> tuple[Moments, Array, Array
     return moments.standardized(), moments.x_mean, moments.scale()
 
 
-def resolve(graph: str, X: Any) -> str:
+def resolve(graph: str, X: Matrix) -> str:
     """Return the name of the graph; for "auto" the choice, which is logged."""
     if graph != "auto":
         return graph
@@ -64,7 +65,7 @@ def resolve(graph: str, X: Any) -> str:
 
 
 def plan_of(
-    X: Any, n_neighbors: int, n_anchors: int, *, standardize: bool, seed: int
+    X: Matrix, n_neighbors: int, n_anchors: int, *, standardize: bool, seed: int
 ) -> AnchorPlan:
     """Return the plan of anchors that a stream of these rows would make."""
     rows = sample_rows(X, seed)
@@ -74,7 +75,7 @@ def plan_of(
 
 
 def with_anchor_graph(
-    X: Any, Y: Any, plan: AnchorPlan, standardize: bool, weights: Array | None
+    X: Matrix, Y: Matrix, plan: AnchorPlan, standardize: bool, weights: Array | None
 ) -> tuple[FeatureSpace, Sums]:
     """Return linear features with the anchor graph, and their sums."""
     sums = Sums(plan, tied_moments(X, Y, plan, weights=weights))
@@ -82,7 +83,7 @@ def with_anchor_graph(
 
 
 def features_with_anchor_graph(
-    space: FeatureSpace, X: Any, plan: AnchorPlan
+    space: FeatureSpace, X: Matrix, plan: AnchorPlan
 ) -> FeatureSpace:
     """Return any features of the rows X with the anchor graph of the rows."""
     center = space.moments.x_mean
@@ -92,7 +93,7 @@ def features_with_anchor_graph(
 
 
 def with_approximate_graph(
-    space: FeatureSpace, X: Any, n_neighbors: int, seed: int
+    space: FeatureSpace, X: Matrix, n_neighbors: int, seed: int
 ) -> tuple[FeatureSpace, float]:
     """Return the features with the approximate graph of the rows X, and its recall."""
     search = ApproximateSearch(seed)
@@ -105,10 +106,12 @@ class Graph(NamedTuple):
     """Features with a graph, and its Laplacian; None for no graph."""
 
     space: FeatureSpace
-    L: Any = None
+    L: Matrix = None
 
 
-def neighbour_graph(space: FeatureSpace, X: Any, n_neighbors: int, seed: int) -> Graph:
+def neighbour_graph(
+    space: FeatureSpace, X: Matrix, n_neighbors: int, seed: int
+) -> Graph:
     """Build the graph of the rows X: approximate where they are too many."""
     exact = choose_graph(X)[0] == "exact"
     search = nearest if exact else ApproximateSearch(seed)

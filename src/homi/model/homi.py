@@ -29,7 +29,7 @@ from homi.model.route import Fitted, choose_route
 from homi.model.rows_input import InMemoryRows, RowsInput
 from homi.model.weights import check_label_weight, check_sample_weight
 from homi.solver import OnSweep, total
-from homi.typing import MatrixLike, RandomState
+from homi.typing import Fields, Matrix, MatrixLike, RandomState
 
 #: The default, about which nobody is warned.
 _NEIGHBORS = 10
@@ -240,7 +240,7 @@ class HOMI(
         n_anchors: int = 64,
         kernel: str | Callable[..., float] | None = None,
         n_components: int = 1000,
-        kernel_params: dict[str, Any] | None = None,
+        kernel_params: Fields | None = None,
         standardize: bool = True,
         penalize_bias: bool = True,
         sweep: Literal["joint", "paper"] = "joint",
@@ -338,7 +338,9 @@ class HOMI(
 
         return explain(self, path, X, y, **options)
 
-    def _rows(self, X: Any, y: Any, sample_weight: Any, label_weight: Any) -> RowsInput:
+    def _rows(
+        self, X: Matrix, y: Matrix, sample_weight: Any, label_weight: Any
+    ) -> RowsInput:
         """Check what was given. Nothing later asks which kind of rows it is."""
         if is_collection(X) or is_collection(y):
             given = self.get_params(deep=False) | {"sample_weight": sample_weight}
@@ -355,10 +357,10 @@ class HOMI(
         label_weight = check_label_weight(label_weight, rows.target.names)
         return replace(rows, label_weight=label_weight)
 
-    def _features(self, X: Any) -> Any:
+    def _features(self, X: Matrix) -> Matrix:
         return X if self._kernel_map is None else self._kernel_map(X)
 
-    def _is_plain(self, X: Any) -> bool:
+    def _is_plain(self, X: Matrix) -> bool:
         return getattr(self, "_kernel_map", None) is None and super()._is_plain(X)
 
     def _store(self, fitted: Fitted, n_batches: int = 1) -> Self:
@@ -403,7 +405,7 @@ if HOMI.__doc__ is not None:
 class _Sweeps:
     """Tell scikit-learn's callbacks of a fit and its sweeps; a callback may end it."""
 
-    def __init__(self, estimator: Any, X: Any, y: Any) -> None:
+    def __init__(self, estimator: Any, X: Matrix, y: Matrix) -> None:
         self._estimator, self._data = estimator, {"X": X, "y": y}
         self._fit = estimator._init_callback_context(max_subtasks=estimator.max_iter)
 
@@ -428,7 +430,7 @@ class _Sweeps:
     def _after(
         self, scaling: tuple[Any, ...], kernel_map: Any, terms: Any, params: Any
     ) -> bool:
-        def attributes() -> dict[str, Any]:
+        def attributes() -> Fields:
             return fitted_attributes(params(), *scaling) | {"_kernel_map": kernel_map}
 
         sweep = self._fit.subcontext(task_name="sweep")

@@ -29,7 +29,7 @@ from homi.model.kernel_map import KERNELS, KernelMap
 from homi.model.route import check_direct
 from homi.model.scoring import OBJECTIVES, Array, objective
 from homi.model.search import Candidate, FeatureChoice, Grid, Search
-from homi.typing import MatrixLike, RandomState
+from homi.typing import Fields, Matrix, MatrixLike, RandomState
 
 #: Penalties tried by default.
 _LAMS = tuple(float(x) for x in np.logspace(-3, 4, 15))
@@ -298,7 +298,7 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
     def _store(self, search: Search) -> None:
         columns = map(list, zip(*search.tried, strict=True))
         self.cv_results_ = dict(zip(_COLUMNS, columns, strict=True))
-        self.best_params_: dict[str, Any] = search.best.params
+        self.best_params_: Fields = search.best.params
         self.best_score_ = search.best.value
 
     def _calibrate(self, scores: Array, Y: Array) -> None:
@@ -314,7 +314,7 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
             return scores
         return scores * self.odds_slope_ + self.odds_offset_
 
-    def _tell(self, groups: Any, X: Any, y: Any) -> Any:
+    def _tell(self, groups: Any, X: Matrix, y: Matrix) -> Any:
         """Return what tells callbacks of each group of candidates that was tried."""
 
         def after(best: Candidate) -> None:
@@ -331,9 +331,9 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
         return after
 
     def _build_features(
-        self, choice: FeatureChoice, X: Any, Y: Any, seed: int
-    ) -> tuple[FeatureSpace, dict[str, Any], float]:
-        named: dict[str, Any] = {
+        self, choice: FeatureChoice, X: Matrix, Y: Matrix, seed: int
+    ) -> tuple[FeatureSpace, Fields, float]:
+        named: Fields = {
             "kernel": choice.kernel,
             "standardize": choice.standardize,
         }
@@ -398,7 +398,7 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
         budget = float("inf") if self.time_budget is None else self.time_budget
         return time.monotonic() + budget
 
-    def _scores(self, X: Any) -> Array:
+    def _scores(self, X: Matrix) -> Array:
         return self._as_log_odds(self.best_estimator_._scores(X))
 
     def _probabilities(self, scores: Array) -> Array:

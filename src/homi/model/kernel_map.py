@@ -10,6 +10,7 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.metrics.pairwise import euclidean_distances, manhattan_distances
 
 from homi.base.scaling import Scaler
+from homi.typing import Fields, Matrix
 
 #: Kernels by name, each with the parameters that it takes.
 KERNELS = {
@@ -57,10 +58,10 @@ class KernelMap:
 
     def __init__(
         self,
-        X: Any,
+        X: Matrix,
         kernel: Kernel,
         n_components: int,
-        params: dict[str, Any],
+        params: Fields,
         *,
         standardize: bool,
         rng: np.random.RandomState,
@@ -70,6 +71,7 @@ class KernelMap:
         self.scaler = Scaler(X, weights) if standardize else None
         rows = self._scaled(X)
         count = min(n_components, X.shape[0])
+        given: Fields
         if isinstance(kernel, str):
             given = _width(kernel, rows, rng, factor) | _known(kernel, params)
         else:
@@ -85,14 +87,15 @@ class KernelMap:
         kernel_map.nystroem, kernel_map.scaler = nystroem, scaler
         return kernel_map
 
-    def __call__(self, X: Any) -> Any:
+    def __call__(self, X: Matrix) -> Matrix:
+        """Return the Nyström features of rows."""
         return self.nystroem.transform(self._scaled(X))
 
-    def _scaled(self, X: Any) -> Any:
+    def _scaled(self, X: Matrix) -> Any:
         return X if self.scaler is None else self.scaler(X)
 
 
-def _known(kernel: str, params: dict[str, Any]) -> dict[str, Any]:
+def _known(kernel: str, params: Fields) -> Fields:
     unknown = sorted(set(params) - KERNELS[kernel])
     if unknown:
         takes = ", ".join(sorted(KERNELS[kernel])) or "no parameters"

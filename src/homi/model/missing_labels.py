@@ -12,10 +12,11 @@ from homi.base.targets import Target
 from homi.linalg import Array
 from homi.model.features import FeatureSpace
 from homi.solver.impute import Mask, RowsWithMoments, impute_labels
+from homi.typing import Matrix
 
 
 def fill_missing_labels(
-    space: FeatureSpace, X: Any, target: Target, weights: Array | None
+    space: FeatureSpace, X: Matrix, target: Target, weights: Array | None
 ) -> Array:
     """Return the labels of all rows, missing ones filled in by the rows that count."""
     assert target.known is not None

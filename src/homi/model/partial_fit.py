@@ -25,7 +25,7 @@ from homi.model.graphs import Sums
 from homi.model.requires import check, unmet
 from homi.model.route import choose_route
 from homi.model.rows_input import Built
-from homi.typing import MatrixLike
+from homi.typing import Matrix, MatrixLike
 
 if TYPE_CHECKING:
     from homi.model.route import Route
@@ -47,12 +47,15 @@ class SummedRows:
 
     @property
     def shape(self) -> tuple[int, int]:
+        """Number of rows and of features."""
         return self.sums.n, len(self.sums.total.moments.x_mean)
 
     def graph(self, name: str) -> str:
+        """Return "anchors", or "none" for sums without a graph."""
         return "none" if self.sums.total.ties is None else "anchors"
 
     def build(self, route: Route) -> Built:
+        """Return the moments that were summed."""
         units = self.sums.units(route.settings.standardize)
         return Built(FeatureSpace(None, *units), sums=self.sums)
 
@@ -132,8 +135,8 @@ def add_batch(
     model: Any,
     sums: Sums | None,
     number: int,
-    X: Any,
-    y: Any,
+    X: Matrix,
+    y: Matrix,
     classes: Any = None,
     plan: AnchorPlan | None = None,
 ) -> Sums:
@@ -159,20 +162,29 @@ def fit_sums(model: Any, sums: Sums, n_batches: int) -> Any:
 
 
 def check_batch(
-    model: Any, X: Any, y: Any, classes: Any, number: int, seen: int, *, first: bool
-) -> tuple[Any, Any]:
+    model: Any,
+    X: Matrix,
+    y: Matrix,
+    classes: Any,
+    number: int,
+    seen: int,
+    *,
+    first: bool,
+) -> tuple[Matrix, Matrix]:
     """Return the rows and the indicators of a batch; errors name it and its row."""
     with naming(number, seen, X, y):
         return _checked(model, X, y, classes, first)
 
 
-def check_batch_rows(model: Any, X: Any, number: int, seen: int) -> Any:
+def check_batch_rows(model: Any, X: Matrix, number: int, seen: int) -> Matrix:
     """Return the rows of a batch that is not the first; errors name it and its row."""
     with naming(number, seen, X, None):
         return check_rows(model, X, reset=False)
 
 
-def _checked(model: Any, X: Any, y: Any, classes: Any, first: bool) -> tuple[Any, Any]:
+def _checked(
+    model: Any, X: Matrix, y: Matrix, classes: Any, first: bool
+) -> tuple[Matrix, Matrix]:
     if y is None:
         raise ValueError(
             f"This {type(model).__name__} estimator requires y to be passed, but "
@@ -201,7 +213,7 @@ def _known_classes(model: Any, classes: Any, first: bool) -> Any:
     return classes if first and classes is not None else model.classes_
 
 
-def _plan(model: Any, X: Any) -> AnchorPlan:
+def _plan(model: Any, X: Matrix) -> AnchorPlan:
     n_anchors = model.n_anchors if model.gamma > 0 else 0
     if X.shape[0] < n_anchors:
         warn(

@@ -39,6 +39,7 @@ from homi.solver import (
     solve_identity,
     solve_rows,
 )
+from homi.typing import Fields, Matrix
 
 #: Up to this many features (and EXACT_LABELS labels) the direct solver is taken.
 FEW_FEATURES = 2_000
@@ -207,7 +208,7 @@ class Route:
         rank = label_rank(rows.n_labels)
         return Fitted(solution, scaling, self.graph, self.solver, rank, recall=recall)
 
-    def _laplacian(self, X: Any, mean: Array, scale: Array) -> tuple[Any, Any]:
+    def _laplacian(self, X: Matrix, mean: Array, scale: Array) -> tuple[Matrix, Matrix]:
         """L of the rows, and its recall where it is approximate."""
         if self.graph == "none":
             return None, None
@@ -220,7 +221,7 @@ class Route:
         return laplacian(search=search), search.recall
 
 
-def choose_route(params: dict[str, Any], rows: Any) -> Route:
+def choose_route(params: Fields, rows: Any) -> Route:
     """Choose graph and solver for the parameters of HOMI and its rows.
 
     Raise ValueError for parameters that do not go together, and MemoryError for what

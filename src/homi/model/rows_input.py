@@ -28,6 +28,7 @@ from homi.model.graphs import (
 from homi.model.kernel_map import KernelMap
 from homi.model.missing_labels import fill_missing_labels
 from homi.model.weights import drop_zero_weight
+from homi.typing import Fields, Matrix
 
 if TYPE_CHECKING:
     from homi.model.route import Route
@@ -59,7 +60,7 @@ class RowsInput(Protocol):
         """Number of labels."""
 
     @property
-    def given(self) -> dict[str, Any]:
+    def given(self) -> Fields:
         """``sample_weight`` and ``label_weight``; None for what was not given."""
 
     #: The entry of ``REQUIRES`` that says what these rows can be fitted with, or "".
@@ -76,7 +77,7 @@ class RowsInput(Protocol):
 class InMemoryRows:
     """Rows as an array or a canonical sparse matrix, and their labels."""
 
-    X: Any
+    X: Matrix
     target: Target
     sample_weight: Array | None = None
     label_weight: Array | None = None
@@ -85,11 +86,13 @@ class InMemoryRows:
 
     @property
     def shape(self) -> tuple[int, int]:
+        """Number of rows and of features."""
         n, m = self.X.shape
         return n, m
 
     @property
     def n_labels(self) -> int:
+        """Number of labels."""
         return int(self.target.indicator.shape[1])
 
     @property
@@ -98,16 +101,19 @@ class InMemoryRows:
         return int(self.X.nnz if sparse.issparse(self.X) else self.X.size)
 
     @property
-    def given(self) -> dict[str, Any]:
+    def given(self) -> Fields:
+        """``sample_weight`` and ``label_weight``; None for what was not given."""
         return {
             "sample_weight": self.sample_weight,
             "label_weight": self.label_weight,
         }
 
     def graph(self, name: str) -> str:
+        """Return the graph to build: for "auto" the one that suits these rows."""
         return resolve(name, self.X)
 
     def build(self, route: Route) -> Built:
+        """Make features, their moments, and the graph of a route."""
         X, Y, weights = drop_zero_weight(
             self.X, self.target.indicator, self.sample_weight
         )
@@ -128,7 +134,7 @@ class InMemoryRows:
         return built._replace(features=features, labels=Y, filled=filled, sums=None)
 
 
-def _build(X: Any, Y: Any, weights: Array | None, route: Route) -> Built:
+def _build(X: Matrix, Y: Matrix, weights: Array | None, route: Route) -> Built:
     settings = route.settings
     if route.graph == "anchors" and settings.kernel is None:
         plan = _plan(X, route)
@@ -156,7 +162,7 @@ def _build(X: Any, Y: Any, weights: Array | None, route: Route) -> Built:
     return Built(features)
 
 
-def _plan(X: Any, route: Route) -> Any:
+def _plan(X: Matrix, route: Route) -> Any:
     return plan_of(
         X,
         route.settings.n_neighbors,
@@ -166,7 +172,7 @@ def _plan(X: Any, route: Route) -> Any:
     )
 
 
-def _map(X: Any, weights: Array | None, route: Route) -> KernelMap:
+def _map(X: Matrix, weights: Array | None, route: Route) -> KernelMap:
     settings = route.settings
     return KernelMap(
         X,

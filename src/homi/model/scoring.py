@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from homi.metrics import METRICS
+from homi.typing import Matrix
 
 Array = NDArray[np.float64]
 
@@ -17,7 +18,7 @@ Array = NDArray[np.float64]
 Objective = Callable[[Any, Array], float]
 
 
-def average_precision(Y: Any, scores: Array) -> float:
+def average_precision(Y: Matrix, scores: Array) -> float:
     """Return the micro-averaged average precision.
 
     The value of scikit-learn's ``average_precision_score``, faster: values are sorted
@@ -33,7 +34,7 @@ def average_precision(Y: Any, scores: Array) -> float:
     return float(np.sum(counts * (found / taken)) / len(ones))
 
 
-def negative_squared_error(Y: Any, scores: Array) -> float:
+def negative_squared_error(Y: Matrix, scores: Array) -> float:
     """Return the negative mean squared error, the criterion of ``RidgeCV``."""
     return -float(np.mean((Y - scores) ** 2))
 

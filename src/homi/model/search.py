@@ -21,8 +21,9 @@ from homi.model.fold_scores import (
 from homi.model.graphs import Graph, neighbour_graph
 from homi.model.scoring import Array, Objective
 from homi.solver import RowsOnPath, ridge_path, weight_path
+from homi.typing import Fields, Matrix
 
-Parameters = dict[str, Any]
+Parameters = Fields
 
 
 class FeatureChoice(NamedTuple):
@@ -81,6 +82,7 @@ class Group(NamedTuple):
 
     @property
     def best(self) -> Candidate:
+        """The candidate with the greatest objective."""
         return max(self.candidates, key=_value)
 
 
@@ -129,7 +131,7 @@ class Search:
         Called after each group of candidates with the best one so far.
     """
 
-    X: Any
+    X: Matrix
     Y: Array
     build: Callable[[FeatureChoice], tuple[FeatureSpace, Parameters, float]]
     objective: Objective

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from homi.linalg import Array
 from homi.moments import check_weights
+from homi.typing import Matrix
 
 
 def check_sample_weight(sample_weight: Any, n: int) -> Array | None:
@@ -47,7 +48,7 @@ def check_label_weight(label_weight: Any, names: NDArray[Any]) -> Array | None:
 
 
 def drop_zero_weight(
-    X: Any, Y: Any, weights: Array | None
+    X: Matrix, Y: Matrix, weights: Array | None
 ) -> tuple[Any, Any, Array | None]:
     """Return rows of positive weight, their labels and weights."""
     if weights is None or weights.all():

@@ -6,7 +6,9 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from homi.typing import Fields
 
 if TYPE_CHECKING:
     from homi.datasets.summary import Summary
@@ -95,20 +97,20 @@ def _markdown(table: PaperTable) -> str:
 
 
 @cache
-def printed_tables() -> list[dict[str, Any]]:
+def printed_tables() -> list[Fields]:
     """Return what the paper prints for each data set, and the notes on it."""
     text = (resources.files("homi.paper") / "data_tables.toml").read_text("utf-8")
-    entries: list[dict[str, Any]] = tomllib.loads(text)["data_set"]
+    entries: list[Fields] = tomllib.loads(text)["data_set"]
     return entries
 
 
-def _not_in_the_paper(measured: Mapping[str, Summary]) -> list[dict[str, Any]]:
+def _not_in_the_paper(measured: Mapping[str, Summary]) -> list[Fields]:
     known = {entry["name"] for entry in printed_tables()}
     return [{"name": name} for name in measured if name not in known]
 
 
 def _row(
-    table: str, entry: dict[str, Any], item: Summary | None, notes: list[str]
+    table: str, entry: Fields, item: Summary | None, notes: list[str]
 ) -> list[str]:
     """Return a row of cells, and add to the notes."""
     cells, agree = [], True
@@ -150,7 +152,7 @@ def _measured(item: Summary, figure: str, printed: str | None) -> str:
 
 
 def _note(
-    entry: dict[str, Any], figure: str, found: str | None, printed: str | None
+    entry: Fields, figure: str, found: str | None, printed: str | None
 ) -> str | None:
     """Return the note on a value; values that share a note get the same text."""
     if printed is None:

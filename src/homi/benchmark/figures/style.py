@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import matplotlib
 import numpy as np
@@ -13,6 +13,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import NDArray
 
 from homi.benchmark.tables import NOT_RUN
+from homi.typing import Fields
 
 # Okabe and Ito's palette, told apart by most color-blind readers.
 BLUE, ORANGE, SKY, PURPLE = "#0072B2", "#E69F00", "#56B4E9", "#CC79A7"
@@ -21,7 +22,7 @@ GREEN, VERMILLION = "#009E73", "#D55E00"
 QUIET = "0.35"
 
 #: Keyword arguments of a matplotlib function.
-Look: TypeAlias = dict[str, Any]
+Look: TypeAlias = Fields
 
 #: HOMI's color wherever it stands beside other methods.
 HOMI_COLOR = VERMILLION

@@ -11,6 +11,7 @@ from homi.paper.circumplex import circumplex, cosine_signs
 from homi.paper.results import PaperResults
 from homi.paper.sections.drawing import picture, table
 from homi.report.document import Item, Listing, Prose, Section
+from homi.typing import Fields
 
 #: Where the labels of emotions lie on Russell's circle. Three are concepts of his own
 #: abstract (pleasure 0°, depression 225°, sleepiness 270°, relaxation 315°); surprise
@@ -44,7 +45,7 @@ def correlations(paper: PaperResults) -> Section | None:
     return Section("Figure 1: what B learned", (lead, *parts))
 
 
-def _part(dataset: str, protocol: str, found: dict[str, Any]) -> Section:
+def _part(dataset: str, protocol: str, found: Fields) -> Section:
     B, names = np.asarray(found["B"]), list(found["labels"])
     stem, where = f"{dataset.lower()}-{protocol}", f"{dataset}, {protocol}"
     alt = f"The entries of B of {where}; they are in the table of the same name."
