@@ -28,6 +28,7 @@ from homi.datasets.files import (
     split_name,
 )
 from homi.datasets.labels import check_unique
+from homi.datasets.parquet_pages import page_bytes
 
 #: Strings that mean a missing value.
 _MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
@@ -174,7 +175,8 @@ def parquet_columns(path: Path, budget: Budget) -> tuple[list[str], list[ArrowCo
         with parquet_errors():
             opened, schema = open_parquet(source, budget)
             flat = [f.name for f in schema if not pa.types.is_nested(f.type)]
-            _charge_rows(opened.metadata, len(flat), budget)
+            sizes = [_group_bytes(source, g) for g in _groups(opened.metadata)]
+            _charge_rows(opened.metadata, len(flat), sum(sizes), budget)
             table = plain(opened.read(flat).unify_dictionaries(), schema, budget)
     kept = [f for f in schema if f.name not in stored_index(schema)]
     return [f.name for f in kept], [
@@ -212,22 +214,29 @@ def open_parquet(
         check_unique(schema.names, "column")
     strings = [f.name for f in schema if _has_any_length(f.type)]
     file = pq.ParquetFile(source, read_dictionary=strings)
-    sizes = [group.total_byte_size for group in _groups(file.metadata)]
+    sizes = [_group_bytes(source, group) for group in _groups(file.metadata)]
     budget.check(_TEXT * max(sizes, default=0), "its pages")
     return file, schema
+
+
+def _group_bytes(source: IO[bytes] | pa.NativeFile, group: pq.RowGroupMetaData) -> int:
+    """Return the bytes of a row group: the footer may say less than its pages."""
+    return int(max(group.total_byte_size, page_bytes(source, group)))
 
 
 def _groups(metadata: ParquetMetadata) -> list[ParquetMetadata]:
     return [metadata.row_group(i) for i in range(metadata.num_row_groups)]
 
 
-def _charge_rows(metadata: ParquetMetadata, n_columns: int, budget: Budget) -> None:
+def _charge_rows(
+    metadata: ParquetMetadata, n_columns: int, n_bytes: int, budget: Budget
+) -> None:
     groups = _groups(metadata)
     rows = max(metadata.num_rows, sum(group.num_rows for group in groups))
     if not rows:
         raise Refused("has 0 rows; at least one is needed.")
     budget.take(_CELL * rows * n_columns, f"its {rows:,} rows of {n_columns:,} columns")
-    budget.take(_TEXT * sum(group.total_byte_size for group in groups), "its pages")
+    budget.take(_TEXT * n_bytes, "its pages")
 
 
 def plain(table: ArrowTable, schema: ArrowSchema, budget: Budget) -> ArrowTable:
