@@ -217,6 +217,17 @@ def test_metrics_take_every_sparse_form(form, rows):
     assert before == [a.tobytes() for a in (*buffers(A), *buffers(T))]
 
 
+@pytest.mark.parametrize("form", sparse_forms(np.eye(4)))
+def test_the_explorer_takes_every_sparse_form(form, rows):
+    X, Y = rows
+    X = np.where(X > 0, np.round(X, 2), 0.0)
+    model = estimators.HOMI().fit(X, Y)
+    A, T = sparse_forms(X)[form], sparse_forms(Y)[form]
+    before = [a.tobytes() for a in (*buffers(A), *buffers(T))]
+    assert model.explain(X=A, y=T) == model.explain(X=sparse.csr_array(X), y=Y)
+    assert before == [a.tobytes() for a in (*buffers(A), *buffers(T))]
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_features_out_of_range_are_named(name, rows):
     X, Y = rows

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
+from homi.arrays import as_numbers, canonical
 from homi.typing import Array, Fields, Matrix, MatrixLike
 
 #: Parameters that the page shows, with their symbols.
@@ -161,11 +162,13 @@ def features_of(model: Any, X: MatrixLike) -> Matrix:
 
 def indicator(model: Any, y: Matrix, n_labels: int) -> Matrix:
     """Return labels as a 0/1 matrix with the model's columns."""
-    if not sparse.issparse(y):
-        y = np.asarray(y)
-        if y.ndim == 1:
-            classes = model.classes_[-n_labels:]
-            y = (y[:, None] == classes).astype(np.int8)
+    if sparse.issparse(y):
+        y = sparse.csr_array(canonical(y))
+    else:
+        y = as_numbers(np.asarray(y))
+    if y.ndim == 1:
+        classes = model.classes_[-n_labels:]
+        y = (y[:, None] == classes).astype(np.int8)
     if y.ndim != 2 or y.shape[1] != n_labels:
         raise ValueError(
             f"y has shape {y.shape}, but the model has {n_labels} labels; pass one 0/1 "
