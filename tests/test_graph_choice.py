@@ -98,7 +98,10 @@ def test_auto_looks_at_rows_and_memory(n, m, gigabytes, expected):
 
 def test_auto_looks_at_sparsity():
     thin = sparse.random_array(
-        (90_000, 2_000), density=0.001, format="csr", random_state=0
+        (90_000, 2_000),
+        density=0.001,
+        format="csr",
+        random_state=np.random.default_rng(0),
     )
     assert choose_graph(thin, free=1e6)[0] == "exact"
     assert choose_graph(Rows(90_000, 2_000), free=1e6)[0] == "anchors"

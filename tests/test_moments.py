@@ -465,7 +465,7 @@ def peak():
         unit = 1 if sys.platform == "darwin" else 2**10
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
-n, m, s = 50_000, 5_000, 10
+n, m, s = 80_000, 3_000, 10
 rng = np.random.default_rng(0)
 X = sparse.random_array((n, m), density=0.005, format="csr", random_state=rng)
 Y = sparse.random_array((n, 20), density=0.05, format="csr", random_state=rng)

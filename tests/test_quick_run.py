@@ -92,7 +92,7 @@ def test_an_interrupted_run_says_how_to_go_on(sent, tmp_path):
 def test_kills_change_nothing(whole, tmp_path):
     """SIGKILL at random moments; the report is the same, byte for byte."""
     moments, kills = random.Random(0), 0
-    while kills < 8:
+    while kills < 4:
         process = bench("run", tmp_path, stdout=subprocess.PIPE)
         # Some die while they start, most while they work.
         if moments.random() < 0.8:

@@ -88,7 +88,17 @@ def test_every_page_with_python_is_followed():
         for path in DOCS.glob("*.md")
         if "```python" in path.read_text(encoding="utf-8")
     }
-    assert pages - {"command"} == set(LEAVES)
+    # test_docs_command.py follows the page of the command.
+    assert pages - {"command", "benchmark"} == set(LEAVES)
+
+
+def test_stored_results_can_be_read_as_the_page_shows(monkeypatch):
+    monkeypatch.chdir(DOCS.parent)
+    text = (DOCS / "benchmark.md").read_text(encoding="utf-8")
+    [block] = [block for language, block in blocks(text) if language == "python"]
+    names = {}
+    exec(compile(block, "benchmark.md", "exec"), names)
+    assert len(names["cells"]) > 1000
 
 
 @pytest.mark.parametrize(
