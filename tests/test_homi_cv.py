@@ -16,7 +16,7 @@ from sklearn.metrics import average_precision_score
 from sklearn.model_selection import KFold
 
 from conftest import Callback, needs_callbacks, random_rows
-from homi import HOMI, HOMICV
+from homi import HOMI, HOMICV, memory
 from homi.datasets import load
 from homi.metrics import hamming_loss, ranking_loss
 from homi.model.features import linear_features, with_exact_graph
@@ -549,3 +549,11 @@ def test_only_what_the_user_set_is_warned_of():
         HOMICV().fit(X[:, :2], Y)
     with pytest.warns(UserWarning, match="n_neighbors=8 with 6 rows"):
         HOMICV(n_neighbors=[2, 8]).fit(X, Y)
+
+
+def test_kernel_features_that_do_not_fit_are_refused_before_the_search(monkeypatch):
+    X, Y = random_rows(0, n=60)
+    monkeypatch.setattr(memory, "available", lambda: 8 * 60 * 2 * 20)
+    HOMICV(n_components=20, widths=[1.0]).fit(X, Y)
+    with pytest.raises(MemoryError, match=r"60 rows and 21 kernel .* n_components"):
+        HOMICV(n_components=21).fit(X, Y)

@@ -108,5 +108,5 @@ def test_the_table_in_the_readme_is_theirs(monkeypatch):
 
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert readme.updated(text) == text
-    assert "| HOMI |" in readme.table()
+    assert "| **`HOMICV()`** |" in readme.table()
     sys.modules.pop("readme")

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 from sklearn.utils import check_random_state
 
+from homi import memory
 from homi.arrays import dense
 from homi.base._compat import CallbackSupportMixin, Interval, StrOptions
 from homi.base.classifier import MultiLabelClassifier, strictly_inside
@@ -262,6 +263,7 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
         Y = target.indicator
         Y = np.asarray(dense(Y), dtype=np.float64)
         grid = self._grid(*rows.shape)
+        self._check_rows_fit(rows.shape[0])
         groups = self._init_callback_context(max_subtasks=None)
         groups.call_on_fit_task_begin(estimator=self, X=X, y=y)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
@@ -393,6 +395,17 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
     def _least_bytes(self, n: int, m: int, n_labels: int) -> int:
         # Labels and two sets of held-out scores.
         return super()._least_bytes(n, m, n_labels) + 24 * n * n_labels
+
+    def _check_rows_fit(self, n: int) -> None:
+        """Raise MemoryError if the features of a candidate do not fit."""
+        # Kernel values of all landmarks, and the features made of them.
+        mapped = 2 * min(self.n_components, n) if len(self.kernels) else 0
+        memory.check(
+            8 * n * mapped,
+            f"HOMICV with {n:,} rows and {min(self.n_components, n):,} kernel features",
+            "reduce n_components, pass kernels=() for linear features only, fit a "
+            "sample of the rows, or use HOMI(graph='anchors')",
+        )
 
     def _deadline(self) -> float:
         budget = float("inf") if self.time_budget is None else self.time_budget

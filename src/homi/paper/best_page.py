@@ -67,6 +67,32 @@ def best_page(results: pd.DataFrame, datasets: Sequence[str], folds: int = 5) ->
     return "\n".join(parts)
 
 
+def ranks_table(
+    results: pd.DataFrame,
+    shown: dict[str, str],
+    datasets: Sequence[str],
+    folds: int = 5,
+) -> str:
+    """Return the average ranks among all entries as Markdown, for some of them.
+
+    ``shown`` names each entry to show and what the table calls it.
+    """
+    summary = summarize_with_printed(results[results["protocol"] == "clean"])
+    ranks = {}
+    for metric in PAPER_METRICS:
+        means = means_of(summary, "clean", metric, ENTRIES, folds)
+        whole = complete(means, datasets)
+        greater = METRICS[metric].greater_is_better
+        ranks[metric] = average_ranks(whole, greater_is_better=greater)
+    rows = [
+        (Entry(name), *(rank(ranks[metric], entry) for metric in PAPER_METRICS))
+        for entry, name in shown.items()
+    ]
+    title = f"Average ranks, {len(whole)} data sets (1 is best of {len(ENTRIES)})"
+    columns = ("", *(METRICS[metric].title for metric in PAPER_METRICS))
+    return Table(title, columns, tuple(rows)).markdown()
+
+
 def _sign(metric: str) -> float:
     return 1.0 if METRICS[metric].greater_is_better else -1.0
 
