@@ -356,11 +356,14 @@ def test_a_truncated_parquet_file_is_named(rows, tmp_path):
 def test_damage_inside_a_parquet_file_is_named(rows, tmp_path):
     path, options = parquet(*rows, tmp_path)
     at = pq.ParquetFile(path).metadata.row_group(3).column(0).data_page_offset
-    content = bytearray(path.read_bytes())
-    content[at : at + 40] = b"\xff" * 40
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"batch 5 cannot be read: .*rows\.parquet"):
-        fit_stream(path, MODEL, batch_size=150, **options)
+    sound = path.read_bytes()
+    for start, message in (
+        (at, r"rows\.parquet: has a damaged page at byte"),
+        (at + 100, r"batch 5 cannot be read: .*rows\.parquet"),
+    ):
+        path.write_bytes(sound[:start] + b"\xff" * 40 + sound[start + 40 :])
+        with pytest.raises(ValueError, match=message):
+            fit_stream(path, MODEL, batch_size=150, **options)
 
 
 def test_bad_text_is_named(rows, tmp_path):

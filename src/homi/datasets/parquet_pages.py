@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from homi.budget import Refused
 
-#: Bytes that a header may have: statistics in it hold two values of the column.
-_MOST = 2**20
+#: Bytes that a header usually has, and may have: statistics in it hold two values.
+_USUAL, _MOST = 2**10, 2**20
 
 #: Fields of a page's header.
 _UNCOMPRESSED, _COMPRESSED = 2, 3
@@ -39,16 +39,19 @@ def _chunk_bytes(source: IO[bytes] | pa.NativeFile, chunk: Any) -> int:
 
 def _page(source: IO[bytes] | pa.NativeFile, place: int) -> tuple[int, int]:
     """Return the uncompressed size of a page, and the bytes to the next one."""
-    try:
-        source.seek(place)
-        header = io.BytesIO(source.read(_MOST))
-        fields = _struct(header)
-        sizes = fields[_UNCOMPRESSED], fields[_COMPRESSED]
-    except (OSError, ValueError, KeyError, IndexError, RecursionError) as error:
-        raise Refused(f"has a damaged page at byte {place:,}.") from error
-    if min(sizes) < 0:
-        raise Refused(f"has a page of negative size at byte {place:,}.")
-    return sizes[0], header.tell() + sizes[1]
+    for most in (_USUAL, _MOST):
+        try:
+            source.seek(place)
+            header = io.BytesIO(source.read(most))
+            fields = _struct(header)
+            sizes = fields[_UNCOMPRESSED], fields[_COMPRESSED]
+        except (OSError, ValueError, KeyError, IndexError, RecursionError) as error:
+            damage = error
+            continue
+        if min(sizes) < 0:
+            raise Refused(f"has a page of negative size at byte {place:,}.")
+        return sizes[0], header.tell() + sizes[1]
+    raise Refused(f"has a damaged page at byte {place:,}.") from damage
 
 
 def _struct(data: io.BytesIO) -> dict[int, int]:
