@@ -9,6 +9,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 from scipy.special import expit
 from sklearn.utils import check_random_state
 
@@ -17,6 +18,7 @@ from homi.arrays import dense
 from homi.base._compat import CallbackSupportMixin, Interval, StrOptions
 from homi.base.classifier import MultiLabelClassifier, strictly_inside
 from homi.base.validation import checks_parameters, reports_to_callbacks
+from homi.base.warn import warn
 from homi.linear import fit_sigmoids
 from homi.model.features import (
     FeatureSpace,
@@ -116,7 +118,8 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
         Whether scores become log-odds. The label correction is then chosen by
         probabilities. None for the scores of ``best_estimator_`` as they are.
     time_budget : float in (0, inf) or None, default=None
-        Seconds after which no further candidate is tried. At least one always is.
+        Seconds after which no further candidate is tried, with a warning. Every λ of
+        the first features is always tried: a ridge regression with a chosen penalty.
     n_jobs : int or None, default=None
         Number of threads that try features; None is one, -1 as many as processors.
         Each holds features of its own in memory.
@@ -262,7 +265,7 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
         rows, target = self._check_fit_input(X, y)
         Y = target.indicator
         Y = np.asarray(dense(Y), dtype=np.float64)
-        grid = self._grid(*rows.shape)
+        grid = self._grid(rows)
         self._check_rows_fit(rows.shape[0])
         groups = self._init_callback_context(max_subtasks=None)
         groups.call_on_fit_task_begin(estimator=self, X=X, y=y)
@@ -279,6 +282,12 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
             after=self._tell(groups, X, y),
         )
         search.run(grid)
+        if search.was_cut_short:
+            warn(
+                f"time_budget={self.time_budget:g} seconds ended the search after "
+                f"{len(search.tried)} candidates; the best of these is taken. Raise "
+                "it for a better model, or pass kernels=() to search less."
+            )
         self._store(search)
         plain = self.calibration is None
         held_out = (search.scores if plain else search.comparable()) - 0.5
@@ -361,12 +370,14 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
         named |= {"kernel_params": {"gamma": mapped.nystroem.gamma}}
         return kernel_features(X, Y, mapped), named, 1.0
 
-    def _grid(self, n: int, m: int) -> Grid:
+    def _grid(self, X: Matrix) -> Grid:
+        (n, m), thin = X.shape, sparse.issparse(X)
         scaled = self.standardize
         # Rows of one or two features are all fully correlated: they have no graph.
         gammas = _checked("gammas", self.gammas, _GAMMAS) if m > 2 else ()
         return Grid(
-            standardize=[True, False] if scaled == "auto" else [bool(scaled)],
+            # Sparse rows are cheapest, and usually best, as they are.
+            standardize=[not thin, thin] if scaled == "auto" else [bool(scaled)],
             kernels=self._checked_kernels(),
             widths=_checked("widths", self.widths, _WIDTHS),
             lams=_checked("lams", self.lams, _LAMS),

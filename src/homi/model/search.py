@@ -120,7 +120,7 @@ class Search:
     objective : callable
         Function of labels and scores; greater is better.
     deadline : float
-        By ``time.monotonic()``. At least one candidate is tried.
+        By ``time.monotonic()``. Every λ of the first features is tried all the same.
     n_jobs : int or None
         Number of threads; each holds features of its own.
     seed : int
@@ -148,6 +148,7 @@ class Search:
     unit: float = field(init=False)
     graph: Graph = field(init=False)
     reached: dict[FeatureChoice, float] = field(default_factory=dict)
+    was_cut_short: bool = False
 
     def run(self, grid: Grid) -> None:
         """Try all candidates there is time for."""
@@ -336,7 +337,7 @@ class Search:
         candidates: list[Candidate] = []
         best: Array | None = None
         for params, inverse in settings:
-            if candidates and time.monotonic() > self.deadline:
+            if not self._is_first and self._out_of_time():
                 break
             scores = rows.held_out(self.Y, inverse)
             candidate = Candidate(params, float(self.objective(self.Y, scores)))
@@ -364,8 +365,19 @@ class Search:
             self.space, self.choice, self.unit = group.space, group.choice, group.unit
             self.graph = Graph(group.space)
 
+    @property
+    def _is_first(self) -> bool:
+        """Return True while no candidate has been tried.
+
+        All λ of the first features cost one factorization: no budget ends them, so
+        that the model is at least a ridge regression with a chosen penalty.
+        """
+        return not self.tried
+
     def _out_of_time(self) -> bool:
-        return bool(self.tried) and time.monotonic() > self.deadline
+        late = not self._is_first and time.monotonic() > self.deadline
+        self.was_cut_short = self.was_cut_short or late
+        return late
 
 
 def _scaled(lams: Sequence[float], unit: float) -> list[float]:
