@@ -1,7 +1,8 @@
 """Sizes of the pages of a Parquet file, from the headers of the pages themselves.
 
 A reader allocates what a page's header says. The footer may say less, so memory is
-charged by the headers: structs of the Thrift compact protocol.
+charged by the headers. Both are structs of the Thrift compact protocol and read here:
+pyarrow's own access to a column's metadata aborts the process for some damaged files.
 """
 
 from __future__ import annotations
@@ -16,21 +17,42 @@ from homi.budget import Refused
 #: Bytes that a header usually has, and may have: statistics in it hold two values.
 _USUAL, _MOST = 2**10, 2**20
 
-#: Fields of a page's header.
+#: Numbers of fields: of the file, a row group, a column chunk, a header.
+_GROUPS, _COLUMNS, _CHUNK = 4, 1, 3
+_SIZE, _DATA_PAGE, _DICTIONARY_PAGE = 7, 9, 11
 _UNCOMPRESSED, _COMPRESSED = 2, 3
 
+#: What a damaged struct raises.
+_DAMAGE = (
+    OSError,
+    ValueError,
+    KeyError,
+    IndexError,
+    TypeError,
+    AttributeError,
+    RecursionError,
+)
 
-def page_bytes(source: IO[bytes] | pa.NativeFile, group: Any) -> int:
-    """Return the bytes that the pages of a row group decompress to."""
-    chunks = (group.column(j) for j in range(group.num_columns))
-    return sum(_chunk_bytes(source, chunk) for chunk in chunks)
+
+def page_bytes(source: IO[bytes] | pa.NativeFile) -> list[int]:
+    """Return the bytes that the pages of each row group decompress to."""
+    try:
+        n_bytes = source.seek(0, io.SEEK_END)
+        source.seek(n_bytes - 8)
+        footer = int.from_bytes(source.read(4), "little")
+        source.seek(n_bytes - 8 - footer)
+        groups = _struct(io.BytesIO(source.read(footer)))[_GROUPS]
+        chunks = [[chunk[_CHUNK] for chunk in group[_COLUMNS]] for group in groups]
+        return [sum(_chunk_bytes(source, c) for c in columns) for columns in chunks]
+    except Refused:
+        raise
+    except _DAMAGE as error:
+        raise Refused("has a damaged footer.") from error
 
 
-def _chunk_bytes(source: IO[bytes] | pa.NativeFile, chunk: Any) -> int:
-    place = chunk.data_page_offset
-    if chunk.has_dictionary_page and chunk.dictionary_page_offset is not None:
-        place = min(place, chunk.dictionary_page_offset)
-    end, total = place + chunk.total_compressed_size, 0
+def _chunk_bytes(source: IO[bytes] | pa.NativeFile, chunk: dict[int, Any]) -> int:
+    place = min(chunk[_DATA_PAGE], chunk.get(_DICTIONARY_PAGE) or chunk[_DATA_PAGE])
+    end, total = place + chunk[_SIZE], 0
     while place < end:
         uncompressed, step = _page(source, place)
         total, place = total + uncompressed, place + step
@@ -45,52 +67,51 @@ def _page(source: IO[bytes] | pa.NativeFile, place: int) -> tuple[int, int]:
             header = io.BytesIO(source.read(most))
             fields = _struct(header)
             sizes = fields[_UNCOMPRESSED], fields[_COMPRESSED]
-        except (OSError, ValueError, KeyError, IndexError, RecursionError) as error:
+            if min(sizes) < 0:
+                raise Refused(f"has a page of negative size at byte {place:,}.")
+            return sizes[0], header.tell() + sizes[1]
+        except Refused:
+            raise
+        except _DAMAGE as error:
             damage = error
-            continue
-        if min(sizes) < 0:
-            raise Refused(f"has a page of negative size at byte {place:,}.")
-        return sizes[0], header.tell() + sizes[1]
     raise Refused(f"has a damaged page at byte {place:,}.") from damage
 
 
-def _struct(data: io.BytesIO) -> dict[int, int]:
-    """Return the integers of a struct by field; read over everything else."""
-    fields: dict[int, int] = {}
+def _struct(data: io.BytesIO) -> dict[int, Any]:
+    """Return integers, structs and lists of a struct by field; leave out the rest."""
+    fields: dict[int, Any] = {}
     number = 0
     while head := data.read(1)[0]:
         number = number + (head >> 4) if head >> 4 else _integer(data)
-        kind = head & 15
-        if kind in (4, 5, 6):
-            fields[number] = _integer(data)
-        else:
-            _skip(data, kind)
+        # A boolean field is in its type.
+        if head & 15 > 2:
+            fields[number] = _value(data, head & 15)
     return fields
 
 
-def _skip(data: io.BytesIO, kind: int) -> None:
-    if kind in (1, 2):  # booleans are in their type
-        return
-    if kind in (3, 7):
-        data.seek({3: 1, 7: 8}[kind], io.SEEK_CUR)
-    elif kind in (4, 5, 6):
-        _varint(data)
-    elif kind == 8:
-        data.seek(_varint(data), io.SEEK_CUR)
-    elif kind == 12:
-        _struct(data)
-    elif kind in (9, 10):
-        _skip_list(data)
-    else:
-        raise ValueError(f"no type of a page header: {kind}")
+def _value(data: io.BytesIO, kind: int) -> Any:
+    if kind in (4, 5, 6):
+        return _integer(data)
+    if kind == 12:
+        return _struct(data)
+    if kind in (9, 10):
+        return _list(data)
+    # Booleans of a list, bytes, doubles, and strings with their length before them.
+    if kind not in (1, 2, 3, 7, 8):
+        raise ValueError(f"no type of the protocol: {kind}")
+    data.seek({7: 8}.get(kind, 1) if kind != 8 else _varint(data), io.SEEK_CUR)
+    return None
 
 
-def _skip_list(data: io.BytesIO) -> None:
+def _list(data: io.BytesIO) -> list[Any]:
     head = data.read(1)[0]
     count = head >> 4 if head >> 4 < 15 else _varint(data)
-    for _ in range(min(count, _MOST)):
-        # A boolean of a list has a byte of its own.
-        _skip(data, 3 if head & 15 in (1, 2) else head & 15)
+    found = []
+    for _ in range(count):
+        found.append(_value(data, head & 15))
+        if data.tell() > len(data.getbuffer()):
+            raise ValueError("a list that is longer than the data")
+    return found
 
 
 def _varint(data: io.BytesIO) -> int:

@@ -53,6 +53,9 @@ ArrowColumn: TypeAlias = "pa.Array | pa.ChunkedArray"
 ArrowTable: TypeAlias = "pa.Table"
 ArrowSchema: TypeAlias = "pa.Schema"
 ArrowType: TypeAlias = "pa.DataType"
+#: Bytes of a Parquet file up to which sizes are taken from the headers of its pages.
+_SMALL_FILE = 2**24
+
 ParquetFile: TypeAlias = "pq.ParquetFile"
 ParquetMetadata: TypeAlias = "pq.FileMetaData | pq.RowGroupMetaData"
 
@@ -175,7 +178,7 @@ def parquet_columns(path: Path, budget: Budget) -> tuple[list[str], list[ArrowCo
         with parquet_errors():
             opened, schema = open_parquet(source, budget)
             flat = [f.name for f in schema if not pa.types.is_nested(f.type)]
-            sizes = [_group_bytes(source, g) for g in _groups(opened.metadata)]
+            sizes = _group_bytes(source, opened.metadata)
             _charge_rows(opened.metadata, len(flat), sum(sizes), budget)
             table = plain(opened.read(flat).unify_dictionaries(), schema, budget)
     kept = [f for f in schema if f.name not in stored_index(schema)]
@@ -214,14 +217,24 @@ def open_parquet(
         check_unique(schema.names, "column")
     strings = [f.name for f in schema if _has_any_length(f.type)]
     file = pq.ParquetFile(source, read_dictionary=strings)
-    sizes = [_group_bytes(source, group) for group in _groups(file.metadata)]
-    budget.check(_TEXT * max(sizes, default=0), "its pages")
+    budget.check(
+        _TEXT * max(_group_bytes(source, file.metadata), default=0), "its pages"
+    )
     return file, schema
 
 
-def _group_bytes(source: IO[bytes] | pa.NativeFile, group: pq.RowGroupMetaData) -> int:
-    """Return the bytes of a row group: the footer may say less than its pages."""
-    return int(max(group.total_byte_size, page_bytes(source, group)))
+def _group_bytes(
+    source: IO[bytes] | pa.NativeFile, metadata: pq.FileMetaData
+) -> list[int]:
+    """Return the bytes of each row group: the footer may say less than the pages.
+
+    Headers of all pages of a large file would take long to read, and its budget is
+    large enough for what they can hide.
+    """
+    stated = [group.total_byte_size for group in _groups(metadata)]
+    if source.seek(0, io.SEEK_END) > _SMALL_FILE:
+        return stated
+    return [max(pair) for pair in zip(stated, page_bytes(source), strict=True)]
 
 
 def _groups(metadata: ParquetMetadata) -> list[ParquetMetadata]:
