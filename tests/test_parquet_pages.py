@@ -93,16 +93,14 @@ def test_a_damaged_header_is_one_sentence(byte, tmp_path):
         read(path, ["y"])
 
 
-def test_metadata_of_a_column_that_pyarrow_aborts_on(tmp_path):
-    """Sizes of histograms that do not fit their column end pyarrow's process."""
+def test_a_column_that_pyarrow_aborts_on(tmp_path):
+    """A histogram of levels in a column that says it has none."""
     table = pa.table({"x": pa.array([None, 1.0] * 25), "y": np.arange(50) % 2})
-    data = bytearray(written(table, compression="none").getvalue())
-    footer = int.from_bytes(data[-8:-4], "little")
-    rng = np.random.default_rng(0)
+    data = written(table, compression="none").getvalue()
+    optional, required = b"\x25\x02\x18\x01x", b"\x25\x00\x18\x01x"
+    assert data.count(optional) == 1
     path = tmp_path / "odd.parquet"
-    for _ in range(300):
-        odd = bytearray(data)
-        odd[len(odd) - 8 - rng.integers(1, footer)] = rng.integers(256)
-        path.write_bytes(odd)
-        with contextlib.suppress(ValueError):
-            read(path, ["y"])
+    path.write_bytes(data.replace(optional, required))
+    # An abort would end this process. Older pyarrow writes no histograms.
+    with contextlib.suppress(ValueError):
+        read(path, ["y"])
