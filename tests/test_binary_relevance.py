@@ -172,9 +172,11 @@ PAPER = {
 @pytest.mark.parametrize(
     "name",
     [
-        *("emotions", "yeast", "birds", "CAL500", "scene"),
-        pytest.param("enron", marks=pytest.mark.slow),
-        pytest.param("langlog", marks=pytest.mark.slow),
+        *("emotions", "yeast"),
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("birds", "CAL500", "scene", "enron", "langlog")
+        ),
     ],
 )
 def test_the_papers_row(name, data):

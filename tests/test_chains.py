@@ -244,8 +244,8 @@ def test_an_order_must_have_every_label_once(rows):
     ("name", "means"),
     [
         ("emotions", (0.226, 0.183, 0.312, 0.815)),
-        ("yeast", (0.211, None, 0.262, 0.650)),
-        ("scene", (0.122, None, 0.338, None)),
+        pytest.param("yeast", (0.211, None, 0.262, 0.650), marks=pytest.mark.slow),
+        pytest.param("scene", (0.122, None, 0.338, None), marks=pytest.mark.slow),
         pytest.param("birds", (0.050, 0.097, 0.712, None), marks=pytest.mark.slow),
         pytest.param("CAL500", (0.147, 0.214, 0.299, None), marks=pytest.mark.slow),
         pytest.param("enron", (0.050, 0.088, 0.267, None), marks=pytest.mark.slow),
