@@ -553,3 +553,14 @@ def test_a_short_or_long_row_is_named_by_its_line(tmp_path, text, line):
         ValueError, match=rf"rows\.csv: line {line}: Expected 3 columns"
     ):
         read(path, "last 1")
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_names_beyond_unicode_are_refused(order, tmp_path):
+    names = np.array([0x110000, 65], dtype=f"{order}u4").view(f"{order}U1")
+    path = tmp_path / "odd.npz"
+    np.savez(path, X=np.eye(2), Y=np.eye(2), feature_names=names)
+    with pytest.raises(ValueError, match=r"odd\.npz: .*text that is not Unicode"):
+        read(path)
+    np.savez(path, X=np.eye(2), Y=np.eye(2), feature_names=np.array(["ä", "𝛽"]))
+    assert read(path).feature_names == ["ä", "𝛽"]

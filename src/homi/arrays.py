@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from numbers import Real
 from typing import Any
 
@@ -57,3 +58,13 @@ def as_numbers(values: NDArray[Any]) -> NDArray[Any]:
 def columns_of(Y: Matrix, columns: Indices) -> Array:
     """Return some columns as a dense array."""
     return dense(Y[:, columns])
+
+
+def check_text(values: NDArray[Any]) -> None:
+    """Raise ValueError for text with code points that Unicode does not have."""
+    if values.dtype.kind != "U" or not values.nbytes:
+        return
+    codes = np.ascontiguousarray(values).reshape(-1)
+    codes = codes.view(np.dtype(np.uint32).newbyteorder(values.dtype.byteorder))
+    if codes.max() > sys.maxunicode:
+        raise ValueError("it holds text that is not Unicode")

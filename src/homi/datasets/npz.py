@@ -12,6 +12,7 @@ from typing import IO, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from homi.arrays import check_text
 from homi.budget import Budget, Refused
 from homi.datasets.dataset import Content, Table, csr
 from homi.datasets.files import open_binary, split_name
@@ -55,7 +56,10 @@ def _arrays(source: IO[bytes], budget: Budget) -> Arrays:
         source.seek(0)
         with warnings.catch_warnings(), np.load(source, allow_pickle=False) as found:
             warnings.simplefilter("error")
-            return {key: np.asarray(found[key]) for key in found.files}
+            arrays = {key: np.asarray(found[key]) for key in found.files}
+        for values in arrays.values():
+            check_text(values)
+        return arrays
     except Refused:
         raise
     except Exception as error:
