@@ -51,7 +51,7 @@ def solve(
     tol : float
         The solver stops after a sweep that gains at most this share of the objective.
     on_sweep : callable or None
-        Called after each sweep; see :data:`~homi.solver.problem.OnSweep`.
+        Called after each sweep; see ``OnSweep``.
     """
     start = zero_params(problem) if start is None else start
     if sweep == "joint" and accelerate:
