@@ -7,7 +7,8 @@ from scipy.special import expit, logit
 from sklearn.ensemble import ExtraTreesRegressor
 
 from conftest import random_rows
-from homi.model.forest import MAX_DEPTH, Forest
+from homi.model.forest import SHRINKAGE, Forest
+from homi.model.tree_growth import MAX_DEPTH
 
 X, Y = random_rows(n=150, m=7, q=5)
 NEW = random_rows(seed=1, n=40, m=7)[0]
@@ -20,7 +21,7 @@ def forest():
 
 
 def shrunk(forest, p):
-    return logit(0.99 * p + 0.01 * forest.share)
+    return logit((1 - SHRINKAGE) * p + SHRINKAGE * forest.share)
 
 
 @pytest.mark.parametrize("form", ["dense", "sparse"])
@@ -184,13 +185,75 @@ HOSTILE = {
 def test_arrays_of_no_forest(name, forest):
     arrays = forest.arrays()
     HOSTILE[name](arrays)
-    with pytest.raises(ValueError, match="forest|leaf"):
+    with pytest.raises(ValueError, match=r"the forest (has|compares|is)"):
         Forest.from_arrays(arrays)
 
 
 def test_a_deep_tree_is_read(forest, monkeypatch):
     arrays = forest.arrays()
     chain(arrays)
-    monkeypatch.setattr("homi.model.forest.MAX_DEPTH", MAX_DEPTH + 1)
+    monkeypatch.setattr("homi.model.forest_arrays.MAX_DEPTH", MAX_DEPTH + 1)
     deep = Forest.from_arrays(arrays)
     assert np.isfinite(deep.log_odds(NEW)).all()
+
+
+def literal_changes(trees, x):
+    """Shares at the roots, and changes of shares by feature, node by node."""
+    children = trees.n_trees + 2 * np.cumsum(trees.feature >= 0) - 2
+    thresholds = iter(trees.threshold)
+    bound = [next(thresholds) if f >= 0 else None for f in trees.feature]
+    number = np.cumsum(trees.feature < 0) - 1
+    values = trees.leaves.toarray()
+
+    def leaves_below(node):
+        if trees.feature[node] < 0:
+            return [number[node]]
+        child = children[node]
+        return leaves_below(child) + leaves_below(child + 1)
+
+    def share(node):
+        below = leaves_below(node)
+        return np.average(values[below], axis=0, weights=trees.weight[below])
+
+    start, features = 0.0, np.zeros((len(x), values.shape[1]))
+    for node in range(trees.n_trees):
+        start = start + share(node) / trees.n_trees
+        while (f := trees.feature[node]) >= 0:
+            child = children[node] + (np.float32(x[f]) > bound[node])
+            features[f] += (share(child) - share(node)) / trees.n_trees
+            node = child
+    return start, features
+
+
+def test_contributions_are_their_definition(forest):
+    for x in NEW[:3]:
+        leaf = forest.trees.apply(x[None].astype(np.float32))[0]
+        root, features = forest.trees.changes(leaf, 7)
+        start, expected = literal_changes(forest.trees, x)
+        np.testing.assert_allclose(root, start, rtol=1e-12)
+        np.testing.assert_allclose(features, expected, rtol=1e-9, atol=1e-13)
+        found = forest.contributions(x)
+        scale = found.features / features
+        assert (scale > 0).all()
+        np.testing.assert_allclose(scale, np.tile(scale[0], (7, 1)))
+        np.testing.assert_allclose(found.start, forest.as_log_odds(start), rtol=1e-12)
+
+
+@pytest.mark.parametrize("weights", [None, np.linspace(0.0, 3.0, len(X))])
+def test_contributions_sum_to_the_log_odds(weights):
+    forest = Forest.fit(X, Y, n_trees=20, seed=0, sample_weight=weights)
+    for x, log_odds in zip(NEW, forest.log_odds(NEW), strict=True):
+        found = forest.contributions(x)
+        total = found.start + found.features.sum(axis=0)
+        np.testing.assert_allclose(total, log_odds, rtol=1e-9, atol=1e-9)
+
+
+def test_contributions_where_nothing_changes():
+    """Trees of one node, and labels that all rows have."""
+    labels = np.column_stack([np.ones(len(X)), Y[:, 0]])
+    for options in ({}, {"min_samples_leaf": len(X)}):
+        forest = Forest.fit(X, labels, n_trees=5, seed=0, **options)
+        found = forest.contributions(NEW[0])
+        total = found.start + found.features.sum(axis=0)
+        np.testing.assert_allclose(total, forest.log_odds(NEW[:1])[0], rtol=1e-12)
+        assert not found.features[:, 0].any()
