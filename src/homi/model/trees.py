@@ -92,7 +92,7 @@ class Trees:
         path, place = np.flatnonzero(is_on_path), np.cumsum(is_on_path) - 1
         share = self._shares(path, place, is_on_path)
         below = path[self.n_trees :]
-        parent = self._parent[below - self.n_trees]
+        parent = self.parent[below]
         change = share[self.n_trees :] - share[place[parent]]
         entries = (np.ones(len(below)), (self.feature[parent], np.arange(len(below))))
         by_feature = sparse.csr_array(entries, shape=(n_features, len(below)))
@@ -107,16 +107,17 @@ class Trees:
             start, end = end, self.n_trees + 2 * int(n_inner[end])
 
     @cached_property
-    def _parent(self) -> Indices:
-        """Parent of each node after the roots."""
-        return np.repeat(np.flatnonzero(self.feature >= 0), 2)
+    def parent(self) -> Indices:
+        """Parent of each node; a root is its own."""
+        inner = np.flatnonzero(self.feature >= 0)
+        return np.concatenate([np.arange(self.n_trees), np.repeat(inner, 2)])
 
     def _is_on_path(self, leaf: Indices) -> NDArray[np.bool_]:
         found = np.zeros(len(self.feature), dtype=bool)
         node = np.flatnonzero(self.feature < 0)[leaf]
         while len(node):
             found[node] = True
-            node = self._parent[node[node >= self.n_trees] - self.n_trees]
+            node = self.parent[node[node >= self.n_trees]]
         return found
 
     def _shares(self, path: Indices, place: Indices, is_on_path: Any) -> Array:
@@ -125,7 +126,7 @@ class Trees:
         levels = list(self.levels())
         for level in levels[1:]:
             off = level.start + np.flatnonzero(~is_on_path[level])
-            nearest[off] = nearest[self._parent[off - self.n_trees]]
+            nearest[off] = nearest[self.parent[off]]
         # Each leaf counts for the last node on the path that it is below.
         group = place[nearest[self.feature < 0]]
         entries = (self.weight.astype(float), (group, np.arange(len(group))))
@@ -134,7 +135,7 @@ class Trees:
         weight = total.sum(axis=1)
         for level in levels[:0:-1]:
             a, b = np.searchsorted(path, [level.start, level.stop])
-            above = place[self._parent[path[a:b] - self.n_trees]]
+            above = place[self.parent[path[a:b]]]
             sums[above] += sums[a:b]
             weight[above] += weight[a:b]
         return sums / weight[:, None]
