@@ -27,8 +27,6 @@ def forest_log_odds(graph: Graph, X: str, forest: Forest) -> str:
 
 def _rounded(graph: Graph, X: str) -> str:
     """Round rows to single precision, in which trees compare them."""
-    largest = float(np.finfo(np.float32).max)
-    X = graph.op("Clip", X, graph.number(-largest), graph.number(largest))
     return graph.cast(graph.cast(X, np.float32), np.float64)
 
 
@@ -86,13 +84,10 @@ def _targets(trees: Trees, tree: Indices, place: Indices) -> Fields:
     unit = 2.0 ** (trees.n_trees.bit_length() - _DIGITS)
     leading = np.floor(leaves.data / unit) * unit
     n_leaves, n_labels = leaves.shape
-    leaf = np.repeat(np.arange(n_leaves), np.diff(leaves.indptr))
-    # Every leaf has a target, and be it 0.
-    target = np.concatenate([np.zeros(n_leaves, dtype=np.int64), leaves.indices])
-    leaf = np.concatenate([np.arange(n_leaves), leaf, leaf])
-    target = np.concatenate([target, n_labels + leaves.indices])
-    weight = np.concatenate([np.zeros(n_leaves), leading, leaves.data - leading])
-    kept = (weight > 0) | (np.arange(len(weight)) < n_leaves)
+    leaf = np.tile(np.repeat(np.arange(n_leaves), np.diff(leaves.indptr)), 2)
+    target = np.concatenate([leaves.indices, n_labels + leaves.indices])
+    weight = np.concatenate([leading, leaves.data - leading])
+    kept = weight > 0
     node = np.flatnonzero(trees.feature < 0)[leaf[kept]]
     return {
         "target_treeids": tree[node].tolist(),
