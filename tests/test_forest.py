@@ -40,6 +40,21 @@ def test_it_is_the_forest_of_scikit_learn(form):
     )
 
 
+@pytest.mark.parametrize("share", [0.02, 0.3])
+def test_sparse_and_dense_rows_give_equal_forests(share):
+    rng = np.random.default_rng(0)
+    rows = np.where(rng.random((150, 30)) < share, rng.normal(size=(150, 30)), 0.0)
+    labels = (rows[:, :3] + rows[:, 3:6] > 0).astype(float)
+    forests = [
+        Forest.fit(form(rows), labels, n_trees=10, seed=0)
+        for form in (np.asarray, sparse.csr_array, sparse.csc_array)
+    ]
+    for forest in forests[1:]:
+        for name, value in forests[0].arrays().items():
+            np.testing.assert_array_equal(forest.arrays()[name], value)
+        np.testing.assert_array_equal(forest.oob_log_odds, forests[0].oob_log_odds)
+
+
 def test_rows_come_in_blocks(forest, monkeypatch):
     whole = forest.log_odds(X)
     monkeypatch.setattr("homi.model.forest._BLOCK", 10_000)
