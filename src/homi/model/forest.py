@@ -187,5 +187,6 @@ class Forest:
 
     def _blocks(self, X: Matrix) -> Iterator[NDArray[np.float32]]:
         count = max(1, _BLOCK // (4 * self.n_features + 32 * self.trees.n_trees))
+        X = X.tocsr() if sparse.issparse(X) else X
         for i in range(0, max(X.shape[0], 1), count):
             yield dense(single(X[i : i + count]))

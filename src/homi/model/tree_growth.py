@@ -35,12 +35,12 @@ class Grown(NamedTuple):
 class _Tree(NamedTuple):
     """One tree of scikit-learn, and the leaves of the rows that it has not seen."""
 
-    left: Indices
-    right: Indices
-    feature: Indices
-    threshold: Array
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    feature: NDArray[np.int32]
+    threshold: NDArray[np.float32]
     leaves: Any
-    weight: Array
+    weight: NDArray[np.float32]
     unseen: Indices
     leaf: Indices
 
@@ -104,13 +104,16 @@ def _grow(
     tree, unseen = model.tree_, np.flatnonzero(counts == 0)
     is_leaf = tree.children_left < 0
     node = model.apply(rows, check_input=False)[unseen]
+    # Copies: views would keep the probabilities of all nodes in memory.
     return _Tree(
-        tree.children_left,
-        tree.children_right,
-        tree.feature,
-        tree.threshold,
+        tree.children_left.astype(np.int32),
+        tree.children_right.astype(np.int32),
+        tree.feature.astype(np.int32),
+        _rounded_down(tree.threshold),
         sparse.csr_array(tree.value[is_leaf, :, 0].astype(np.float32)),
-        tree.weighted_n_node_samples[is_leaf],
+        np.maximum(
+            tree.weighted_n_node_samples[is_leaf], _FLOAT.tiny, dtype=np.float32
+        ),
         unseen,
         (np.cumsum(is_leaf) - 1)[node],
     )
@@ -139,10 +142,10 @@ def _joined(found: list[_Tree]) -> tuple[Trees, Indices]:
     leaves = sparse.vstack([tree.leaves for tree in found], format="csr")[leaf_order]
     trees = Trees(
         len(found),
-        np.where(is_leaf, -1, feature)[order].astype(np.int32),
-        _rounded_down(threshold[order[~is_leaf[order]]]),
+        np.where(is_leaf, np.int32(-1), feature)[order],
+        threshold[order[~is_leaf[order]]],
         leaves.astype(np.float64),
-        np.maximum(weight[leaf_order].astype(np.float32), _FLOAT.tiny),
+        weight[leaf_order],
     )
     return trees, numbers
 
