@@ -1,0 +1,76 @@
+"""Held-out scores to log-odds, alone or in a mean with the log-odds of a forest."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from homi.linalg import Array
+from homi.linear import Sigmoids, choose_strength, fit_pooled_sigmoids, log_loss
+
+#: Shares of the forest in the mean that are compared.
+_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+
+class LogOdds(NamedTuple):
+    """Log-odds that are linear in scores, and in the log-odds of a forest if any."""
+
+    slope: Array
+    offset: Array
+    forest_slope: Array | None = None
+
+    def __call__(self, scores: Array, forest: Array | None = None) -> Array:
+        """Return the log-odds."""
+        odds = scores * self.slope + self.offset
+        if self.forest_slope is not None and forest is not None:
+            odds += forest * self.forest_slope
+        return odds
+
+
+def fit_log_odds(scores: Array, Y: Array, weights: Array | None = None) -> LogOdds:
+    """Fit the log-odds of held-out scores: Platt's sigmoids with a common prior."""
+    strength = choose_strength(scores, Y, weights)
+    found = fit_pooled_sigmoids(scores, Y, strength=strength, weights=weights)
+    # A sigmoid's exponent falls as the log-odds rise.
+    return LogOdds(-found.slope, -found.offset)
+
+
+def fit_blend(
+    scores: Array, forest: Array, Y: Array, weights: Array | None = None
+) -> LogOdds:
+    """Fit the log-odds of a mean of two models.
+
+    The log-odds of both are calibrated, then averaged with the share of the forest that
+    has the greatest likelihood, then calibrated once more: a mean is less certain than
+    what it is made of.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_samples, n_labels)
+        Held-out scores.
+    forest : ndarray of shape (n_samples, n_labels)
+        Out-of-bag log-odds of a forest.
+    Y, weights
+        Labels, and weights of the rows or None.
+
+    Returns
+    -------
+    log_odds : LogOdds
+        Without a ``forest_slope`` where the share of the forest is 0.
+    """
+    ours, trees = (fit_log_odds(S, Y, weights) for S in (scores, forest))
+    parts = ours(scores), trees(forest)
+    losses: dict[float, float] = {}
+    last: Sigmoids | None = None
+    for share in _SHARES:
+        mean = (1.0 - share) * parts[0] + share * parts[1]
+        last = fit_pooled_sigmoids(mean, Y, weights=weights, start=last, tol=0.01)
+        losses[share] = log_loss(Y, last(mean), weights)
+    share = min(losses, key=losses.__getitem__)
+    if share == 0:
+        return ours
+    mean = (1.0 - share) * parts[0] + share * parts[1]
+    final = fit_log_odds(mean, Y, weights)
+    slope = (1.0 - share) * final.slope
+    forest_slope = share * final.slope * trees.slope
+    offset = final.offset + slope * ours.offset + share * final.slope * trees.offset
+    return LogOdds(slope * ours.slope, offset, forest_slope)
