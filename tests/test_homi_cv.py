@@ -19,6 +19,7 @@ from homi.datasets import load
 from homi.linear import choose_strength, fit_pooled_sigmoids, log_loss
 from homi.metrics import hamming_loss, ranking_loss
 from homi.model import candidate_features
+from homi.model.blend import fit_blend, fit_log_odds
 from homi.model.features import linear_features, with_exact_graph
 from homi.model.fold_scores import (
     corrections_by_folds,
@@ -406,7 +407,7 @@ def test_candidates_are_compared_by_what_the_model_returns(calibration):
 
 
 def test_weights_of_rows_are_copies():
-    """The model of given parameters; left out, a row is left out with all its weight."""
+    """A row of weight w is left out with all its weight."""
     X, Y = random_rows(n=40, m=6, q=3)
     weights = np.random.default_rng(0).integers(0, 3, 40)
     options = {"lams": [1.0], "widths": [], "betas": [], "label_weights": []}
@@ -448,28 +449,46 @@ def test_label_weights_may_be_given():
 
 
 def test_trees_are_averaged_with_the_rest():
-    """Where single features decide, trees help; the log-odds are linear in both."""
+    """The log-odds are linear in both."""
     rng = np.random.default_rng(0)
-    X = rng.uniform(size=(400, 30))
+    X = rng.uniform(size=(250, 30))
     Y = np.column_stack([(X[:, 2] > 0.3) & (X[:, 3] > 0.3), X[:, 4] > 0.7]).astype(int)
-    train, test = slice(250), slice(250, None)
-    with_trees, without = (
-        HOMICV(trees=trees).fit(X[train], Y[train]) for trees in (True, False)
-    )
-    assert with_trees.forest_ is not None
-    assert without.forest_ is None
-    scores = with_trees.decision_function(X[test])
+    model = HOMICV(trees=True)
+    held_out = model.fit_held_out(X, Y)
+    assert model.forest_ is not None
     expected = (
-        with_trees.best_estimator_.decision_function(X[test]) * with_trees.odds_slope_
-        + with_trees.forest_.log_odds(X[test]) * with_trees.forest_slope_
-        + with_trees.odds_offset_
+        model.best_estimator_.decision_function(X) * model.odds_slope_
+        + model.forest_.log_odds(X) * model.forest_slope_
+        + model.odds_offset_
     )
-    np.testing.assert_allclose(scores, expected)
-    losses = [
-        log_loss(Y[test], model.predict_proba(X[test]))
-        for model in (with_trees, without)
-    ]
-    assert losses[0] < losses[1]
+    np.testing.assert_allclose(model.decision_function(X), expected)
+    without = HOMICV(trees=False)
+    assert log_loss(Y, expit(held_out)) < log_loss(Y, expit(without.fit_held_out(X, Y)))
+    assert without.forest_ is None
+
+
+@pytest.mark.parametrize("noise", [1.0, 100.0])
+def test_a_mean_of_log_odds_has_the_share_that_helps(noise):
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=(500, 4), scale=2.0)
+    Y = (rng.random(truth.shape) < expit(truth)).astype(float)
+    ours, trees = (truth + rng.normal(size=truth.shape, scale=s) for s in (1.0, noise))
+    alone, both = fit_log_odds(ours, Y), fit_blend(ours, 3 * trees + 1, Y)
+    if noise == 100.0:
+        assert both.forest_slope is None
+        np.testing.assert_allclose(both(ours), alone(ours))
+    else:
+        losses = [
+            log_loss(Y, expit(odds))
+            for odds in (
+                both(ours, 3 * trees + 1),
+                alone(ours),
+                fit_log_odds(trees, Y)(trees),
+            )
+        ]
+        assert losses[0] < min(losses[1:]) - 0.01
+        # Both say the same, on scales of their own.
+        np.testing.assert_allclose(both.forest_slope * 3, both.slope, rtol=0.3)
 
 
 def test_trees_need_log_odds():

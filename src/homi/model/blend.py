@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from homi.linalg import Array
-from homi.linear import Sigmoids, choose_strength, fit_pooled_sigmoids, log_loss
+from homi.linear import Sigmoids, choose_strength, fit_pooled_sigmoids, log_losses
 
 #: Shares of the forest in the mean that are compared.
 _SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -55,17 +57,12 @@ def fit_blend(
     Returns
     -------
     log_odds : LogOdds
-        Without a ``forest_slope`` where the share of the forest is 0.
+        Without a ``forest_slope`` where the forest does not help by more than two
+        standard errors over rows.
     """
     ours, trees = (fit_log_odds(S, Y, weights) for S in (scores, forest))
     parts = ours(scores), trees(forest)
-    losses: dict[float, float] = {}
-    last: Sigmoids | None = None
-    for share in _SHARES:
-        mean = (1.0 - share) * parts[0] + share * parts[1]
-        last = fit_pooled_sigmoids(mean, Y, weights=weights, start=last, tol=0.01)
-        losses[share] = log_loss(Y, last(mean), weights)
-    share = min(losses, key=losses.__getitem__)
+    share = _best_share(*parts, Y, weights)
     if share == 0:
         return ours
     mean = (1.0 - share) * parts[0] + share * parts[1]
@@ -74,3 +71,19 @@ def fit_blend(
     forest_slope = share * final.slope * trees.slope
     offset = final.offset + slope * ours.offset + share * final.slope * trees.offset
     return LogOdds(slope * ours.slope, offset, forest_slope)
+
+
+def _best_share(
+    ours: Array, trees: Array, Y: Array, weights: Array | None = None
+) -> float:
+    """Return the share of greatest likelihood; 0 if the gain may be chance."""
+    losses: dict[float, Array] = {}
+    last: Sigmoids | None = None
+    for share in _SHARES:
+        mean = (1.0 - share) * ours + share * trees
+        last = fit_pooled_sigmoids(mean, Y, weights=weights, start=last, tol=0.01)
+        losses[share] = log_losses(Y, last(mean))
+    share = min(losses, key=lambda x: float(np.average(losses[x], weights=weights)))
+    gains = losses[0.0] - losses[share]
+    error = gains.std() / np.sqrt(len(gains))
+    return share if np.average(gains, weights=weights) > 2.0 * error else 0.0

@@ -123,8 +123,8 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
     trees : bool or "auto", default="auto"
         Whether to average log-odds with those of a forest of extremely randomized
         trees, by the share with the greatest out-of-bag likelihood; the forest is
-        dropped where that is 0. "auto" grows none after ``time_budget``, or where it
-        would take gigabytes.
+        dropped where it does not help. "auto" grows none after ``time_budget``, or
+        where it would take gigabytes.
     calibration : "sigmoid" or None, default="sigmoid"
         Whether scores become log-odds. None for the scores of ``best_estimator_`` as
         they are.
