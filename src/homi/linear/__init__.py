@@ -9,7 +9,6 @@ from homi.linear.pooled_platt import (
     choose_strength,
     fit_pooled_sigmoids,
     log_loss,
-    log_losses,
 )
 
 __all__ = [
@@ -23,5 +22,4 @@ __all__ = [
     "fit_sigmoids",
     "held_out_margins",
     "log_loss",
-    "log_losses",
 ]

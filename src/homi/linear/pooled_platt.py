@@ -100,13 +100,8 @@ def choose_strength(scores: Array, Y: Array, weights: Array | None = None) -> fl
 
 def log_loss(Y: Array, P: Array, weights: Array | None = None) -> float:
     """Return the mean negative log-likelihood of labels, given probabilities."""
-    return float(np.average(log_losses(Y, P), weights=weights))
-
-
-def log_losses(Y: Array, P: Array) -> Array:
-    """Return the mean negative log-likelihood of the labels of each row."""
-    losses: Array = -np.log(np.where(Y > 0, P, 1.0 - P)).mean(axis=1)
-    return losses
+    losses = -np.log(np.where(Y > 0, P, 1.0 - P)).mean(axis=1)
+    return float(np.average(losses, weights=weights))
 
 
 def _prepare(scores: Array, Y: Array, weights: Array | None) -> _Fit:

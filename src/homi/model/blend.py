@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from homi.linalg import Array
-from homi.linear import Sigmoids, choose_strength, fit_pooled_sigmoids, log_losses
+from homi.linear import choose_strength, fit_pooled_sigmoids, log_loss
+from homi.typing import Mask
 
 #: Shares of the forest in the mean that are compared.
 _SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -42,7 +43,7 @@ def fit_blend(
     """Fit the log-odds of a mean of two models.
 
     The log-odds of both are calibrated, then averaged with the share of the forest that
-    has the greatest likelihood, then calibrated once more: a mean is less certain than
+    has the greatest held-out likelihood, then calibrated once more: a mean is less certain than
     what it is made of.
 
     Parameters
@@ -57,12 +58,11 @@ def fit_blend(
     Returns
     -------
     log_odds : LogOdds
-        Without a ``forest_slope`` where the forest does not help by more than two
-        standard errors over rows.
+        Without a ``forest_slope`` where the share of the forest is 0.
     """
     ours, trees = (fit_log_odds(S, Y, weights) for S in (scores, forest))
     parts = ours(scores), trees(forest)
-    share = _best_share(*parts, Y, weights)
+    share = _best_share(scores, forest, Y, weights) if len(Y) > 1 else 0.0
     if share == 0:
         return ours
     mean = (1.0 - share) * parts[0] + share * parts[1]
@@ -73,17 +73,22 @@ def fit_blend(
     return LogOdds(slope * ours.slope, offset, forest_slope)
 
 
-def _best_share(
-    ours: Array, trees: Array, Y: Array, weights: Array | None = None
-) -> float:
-    """Return the share of greatest likelihood; 0 if the gain may be chance."""
-    losses: dict[float, Array] = {}
-    last: Sigmoids | None = None
-    for share in _SHARES:
-        mean = (1.0 - share) * ours + share * trees
-        last = fit_pooled_sigmoids(mean, Y, weights=weights, start=last, tol=0.01)
-        losses[share] = log_losses(Y, last(mean))
-    share = min(losses, key=lambda x: float(np.average(losses[x], weights=weights)))
-    gains = losses[0.0] - losses[share]
-    error = gains.std() / np.sqrt(len(gains))
-    return share if np.average(gains, weights=weights) > 2.0 * error else 0.0
+def _best_share(scores: Array, forest: Array, Y: Array, weights: Array | None) -> float:
+    """Return the share of greatest likelihood: each half of the rows by the other."""
+    losses = dict.fromkeys(_SHARES, 0.0)
+    even = np.arange(len(Y)) % 2 == 0
+    for seen in (even, ~even):
+        w = None if weights is None else weights[seen]
+        rest = None if weights is None else weights[~seen]
+        ours, trees = (_odds(S, seen, Y, w) for S in (scores, forest))
+        for share in _SHARES:
+            mean = (1.0 - share) * ours + share * trees
+            found = fit_pooled_sigmoids(mean[seen], Y[seen], weights=w, tol=0.01)
+            losses[share] += log_loss(Y[~seen], found(mean[~seen]), rest)
+    return min(losses, key=losses.__getitem__)
+
+
+def _odds(scores: Array, seen: Mask, Y: Array, weights: Array | None) -> Array:
+    """Return log-odds of all rows by sigmoids of those seen."""
+    found = fit_pooled_sigmoids(scores[seen], Y[seen], weights=weights, tol=0.01)
+    return -(scores * found.slope + found.offset)
