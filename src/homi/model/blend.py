@@ -12,6 +12,8 @@ from homi.typing import Mask
 
 #: Shares of the forest in the mean that are compared.
 _SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+#: Share of the log-loss that a forest must save to be kept.
+_LEAST_GAIN = 1e-3
 
 
 class LogOdds(NamedTuple):
@@ -43,8 +45,8 @@ def fit_blend(
     """Fit the log-odds of a mean of two models.
 
     The log-odds of both are calibrated, then averaged with the share of the forest that
-    has the greatest held-out likelihood, then calibrated once more: a mean is less certain than
-    what it is made of.
+    has the greatest held-out likelihood, then calibrated once more: a mean is less
+    certain than what it is made of.
 
     Parameters
     ----------
@@ -85,7 +87,8 @@ def _best_share(scores: Array, forest: Array, Y: Array, weights: Array | None) -
             mean = (1.0 - share) * ours + share * trees
             found = fit_pooled_sigmoids(mean[seen], Y[seen], weights=w, tol=0.01)
             losses[share] += log_loss(Y[~seen], found(mean[~seen]), rest)
-    return min(losses, key=losses.__getitem__)
+    best = min(losses, key=losses.__getitem__)
+    return best if losses[best] < (1.0 - _LEAST_GAIN) * losses[0.0] else 0.0
 
 
 def _odds(scores: Array, seen: Mask, Y: Array, weights: Array | None) -> Array:
