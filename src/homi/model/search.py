@@ -26,8 +26,9 @@ from homi.typing import Fields
 Parameters = Fields
 T = TypeVar("T")
 
-#: Step of a log-slope at which sigmoids of candidates are good enough to compare.
-_ROUGH = 0.01
+#: Steps of Newton's method after which sigmoids of candidates, which start from those
+#: of the candidate before, are good enough to compare.
+_STEPS = 5
 
 
 @dataclass(frozen=True)
@@ -107,8 +108,9 @@ class Calibrated:
         """Return what the objective is computed from: probabilities, or the scores."""
         if not self.calibrates:
             return scores
-        given = {"weights": weights, "start": self._last, "tol": _ROUGH}
-        self._last = fit_pooled_sigmoids(scores, Y, **given)  # type: ignore[arg-type]
+        self._last = fit_pooled_sigmoids(
+            scores, Y, weights=weights, start=self._last, tol=0.01, max_iter=_STEPS
+        )
         return self._last(scores)
 
     def is_worse(
