@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.special import expit, logit
-from sklearn.ensemble import ExtraTreesRegressor
+from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
 
 from conftest import random_rows
 from homi.model.forest import SHRINKAGE, Forest
@@ -25,10 +25,14 @@ def shrunk(forest, p):
 
 
 @pytest.mark.parametrize("form", ["dense", "sparse"])
-def test_it_is_the_forest_of_scikit_learn(form):
+@pytest.mark.parametrize(
+    ("splitter", "twin"),
+    [("random", ExtraTreesRegressor), ("best", RandomForestRegressor)],
+)
+def test_it_is_the_forest_of_scikit_learn(form, splitter, twin):
     rows = sparse.csr_array(THIN) if form == "sparse" else X
-    forest = Forest.fit(rows, Y, n_trees=60, seed=3)
-    twin = ExtraTreesRegressor(
+    forest = Forest.fit(rows, Y, n_trees=60, seed=3, splitter=splitter)
+    twin = twin(
         60, bootstrap=True, oob_score=True, max_features="sqrt", random_state=3
     ).fit(rows, Y)
     for new in (rows, NEW, sparse.csr_array(NEW)):
