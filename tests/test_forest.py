@@ -208,6 +208,36 @@ def test_arrays_of_no_forest(name, forest):
         Forest.from_arrays(arrays)
 
 
+def test_flipped_bits(forest):
+    """Arrays with a bit flipped are refused, or are those of another forest."""
+    rng = np.random.default_rng(0)
+    refused = 0
+    for _ in range(300):
+        arrays = {name: value.copy() for name, value in forest.arrays().items()}
+        name = rng.choice(list(arrays))
+        data = arrays[name].view(np.uint8)
+        data[rng.integers(len(data))] ^= 1 << rng.integers(8)
+        try:
+            other = Forest.from_arrays(arrays)
+        except ValueError:
+            refused += 1
+            continue
+        if other.n_features != 7:
+            with pytest.raises(ValueError, match="7 features, but the forest has"):
+                other.log_odds(NEW)
+            with pytest.raises(ValueError, match="7 features, but the forest has"):
+                other.contributions(NEW[0])
+            continue
+        assert np.isfinite(other.log_odds(NEW[:3])).all()
+        assert np.isfinite(other.contributions(NEW[0]).features).all()
+    assert 50 < refused < 250
+
+
+def test_no_rows(forest):
+    assert forest.log_odds(X[:0]).shape == (0, 5)
+    assert forest.log_odds(sparse.csr_array(X[:0])).shape == (0, 5)
+
+
 def test_a_deep_tree_is_read(forest, monkeypatch):
     arrays = forest.arrays()
     chain(arrays)

@@ -147,7 +147,8 @@ class Forest:
         -------
         contributions : Contributions
         """
-        leaf = self.trees.apply(single(x[None]))[0]
+        (rows,) = self._blocks(x[None])
+        leaf = self.trees.apply(rows)[0]
         root, features = self.trees.changes(leaf, self.n_features)
         change = features.sum(axis=0)
         start, end = self.as_log_odds(np.vstack([root, root + change]))
@@ -189,6 +190,11 @@ class Forest:
         return cls(trees, a["share"], n_features)
 
     def _blocks(self, X: Matrix) -> Iterator[NDArray[np.float32]]:
+        if X.shape[1] != self.n_features:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but the forest has {self.n_features}; "
+                "pass the features that it was fitted to."
+            )
         count = max(1, _BLOCK // (4 * self.n_features + 32 * self.trees.n_trees))
         X = X.tocsr() if sparse.issparse(X) else X
         for i in range(0, max(X.shape[0], 1), count):
