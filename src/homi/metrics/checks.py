@@ -67,7 +67,7 @@ def indicator_blocks(name: str, matrix: MatrixLike) -> Iterator[Values]:
         yield as_indicator(name, Y[rows])
 
 
-def _sliceable(matrix: MatrixLike) -> Any:
+def _sliceable(matrix: Any) -> Any:
     return matrix.tocsr() if sparse.issparse(matrix) else np.asarray(matrix)
 
 

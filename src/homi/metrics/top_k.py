@@ -9,6 +9,7 @@ that are missing count as wrong.
 
 from collections.abc import Iterator
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -157,10 +158,14 @@ def _ranked(
     Y_true: MatrixLike, scores: MatrixLike, k: int
 ) -> Iterator[tuple[Values, Values]]:
     """Yield blocks of labels, and the indices of their k highest scores, in order."""
-    if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
-        raise ValueError(f"k must be an integer of at least 1, got {k!r}.")
+    _check_k(k)
     for Y, S in score_blocks(Y_true, scores):
         yield Y, _top(S, min(int(k), S.shape[1]))
+
+
+def _check_k(k: Any) -> None:
+    if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
+        raise ValueError(f"k must be an integer of at least 1, got {k!r}.")
 
 
 def _top(S: Values, k: int) -> Values:
