@@ -164,7 +164,7 @@ def _ranked(
 
 
 def _check_k(k: Any) -> None:
-    if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
+    if type(k) is bool or not isinstance(k, Integral) or k < 1:
         raise ValueError(f"k must be an integer of at least 1, got {k!r}.")
 
 
