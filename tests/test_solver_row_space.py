@@ -11,16 +11,15 @@ from homi import HOMI, HOMICV, memory
 from homi.base.targets import check_target
 from homi.graph import neighbor_laplacian
 from homi.model.features import is_compacted
-from homi.model.route import choose_route, is_for_direct
+from homi.model.route import choose_route, choose_solver, factors_rows
 from homi.model.rows_input import InMemoryRows
 from homi.moments import column_scaling
 from homi.solver import (
     RowsProblem,
-    compacted,
+    compact_rows,
+    form_of_rows,
     is_wide,
     memory_needs,
-    saves_products,
-    solve_rows,
     total,
 )
 
@@ -70,21 +69,24 @@ def test_the_basis_leads_from_the_space_of_the_rows_to_features(kind, standardiz
     X, Y = random_rows(1, n=30, m=90)
     X = kind(X)
     given = given_of(X, Y, standardize)
-    inside, basis = compacted(given)
-    rank = inside.rows.shape[1]
+    coordinates, basis = compact_rows(given.rows)
+    rank = coordinates.shape[1]
     # Centering takes a dimension away; the share of the mean brings one back.
     assert rank == (29 if standardize else 30)
     Q = basis.written_out()
     np.testing.assert_allclose(Q.T @ Q, np.eye(rank), atol=1e-10)
-    rows = np.vstack([inside.rows.X, inside.rows.mean_row]) @ Q.T
-    np.testing.assert_allclose(rows, written_out(given, X, standardize), atol=1e-10)
-    np.testing.assert_allclose(inside.x_mean @ Q.T, given.x_mean, atol=1e-10)
+    rows = written_out(given, X, standardize)
+    np.testing.assert_allclose(coordinates @ Q.T, rows, atol=1e-10)
 
 
-def test_weights_can_be_written_transposed_and_in_blocks(kind, monkeypatch):
+@pytest.mark.parametrize("leads", ["directions", "rows"])
+def test_weights_can_be_written_transposed_and_in_blocks(kind, leads, monkeypatch):
     X, Y = random_rows(1, n=30, m=90)
-    inside, basis = compacted(given_of(kind(X), Y, True))
-    W = np.random.default_rng(0).normal(size=(inside.rows.shape[1], 300))
+    given = given_of(kind(X), Y, True)
+    basis = compact_rows(given.rows)[1] if leads == "directions" else None
+    basis = basis or form_of_rows(given, factored=True).basis
+    size = 29 if leads == "directions" else 31
+    W = np.random.default_rng(0).normal(size=(size, 300))
     plain = basis.widen(W, np.empty((90, 300)))
     monkeypatch.setattr("homi.solver.scaled_rows._CACHE", 1)
     across = np.empty((300, 90))
@@ -124,7 +126,7 @@ def test_odd_rows_have_the_direct_solvers_answer(odd, standardize):
     X, Y = random_rows(2, n=30, m=90, q=3)
     X = odd(X)
     parameters = {"standardize": standardize, "tol": 1e-15, "max_iter": 1000}
-    assert saves_products(*X.shape, X.size)
+    assert factors_rows(InMemoryRows(X, check_target(Y)))
     direct, inside = (
         HOMI(solver=solver, gamma=0.1, **parameters).fit(X, Y)
         for solver in ("direct", "iterative")
@@ -152,23 +154,35 @@ def test_what_is_learned_is_in_the_features_as_given(kind, name):
     np.testing.assert_allclose(inside.coef_, whole.T, atol=1e-10)
 
 
-def test_the_history_is_that_of_rows_as_they_are(kind):
-    X, Y = random_rows(4, n=30, m=90)
-    given = given_of(kind(X), Y, True, n_neighbors=5)
-    inside, _ = compacted(given)
-    plain, small = (solve_rows(g, max_iter=4, tol=0.0) for g in (given, inside))
-    for one, two in zip(plain.history, small.history, strict=True):
-        assert total(two) == pytest.approx(total(one), rel=1e-4)
-
-
-def test_auto_compacts_few_rows_of_many_features_only():
-    assert not is_for_direct(100, 1_000, 5, 100_000)
-    assert not is_for_direct(500, 5_000, 50, 2_500_000)
-    assert is_for_direct(100, 999, 5, 99_900)
-    assert is_for_direct(500, 1_000, 5, 500_000)
-    # More rows than the factor is worth, and rows that are nearly empty.
+def test_auto_is_iterative_for_few_rows_of_many_features_only():
+    for shape in ((100, 1_000, 5, 100_000), (500, 5_000, 50, 2_500_000)):
+        assert choose_solver(*shape)[0] == "iterative"
+    for shape in ((100, 999, 5, 99_900), (1_000, 1_000, 5, 10**6)):
+        assert choose_solver(*shape)[0] == "direct"
+    # Fewer rows than features: no matrix of features, however many values are stored.
+    assert choose_solver(2_000, 3_298, 40, 10**6)[0] == "iterative"
+    # More rows than the factor is worth.
     assert not is_wide(20_000, 100_000)
-    assert not saves_products(5_000, 100_000, 10_000)
+
+
+def text(n, m, words, seed=0):
+    """Rows of so many words each, and two labels."""
+    rng = np.random.default_rng(seed)
+    columns = np.concatenate([rng.choice(m, size) for size in words])
+    places = np.repeat(np.arange(n), words), columns
+    X = sparse.csr_array((np.ones(len(columns)), places), shape=(n, m))
+    return InMemoryRows(X, check_target((rng.random((n, 2)) > 0.5).astype(int)))
+
+
+def test_rows_are_factored_where_products_cost_more():
+    few, many = np.full(3_000, 10), np.full(300, 100)
+    assert not factors_rows(text(3_000, 4_000, few))
+    assert factors_rows(text(300, 4_000, many))
+    # One long text makes products with rows converge slowly.
+    rows = np.full(1_000, 30)
+    assert not factors_rows(text(1_000, 4_000, rows))
+    rows[0] = 3_000
+    assert factors_rows(text(1_000, 4_000, rows))
 
 
 def test_memory_is_that_of_the_model_and_not_of_the_descent():
@@ -184,8 +198,9 @@ def test_memory_is_that_of_the_model_and_not_of_the_descent():
     assert model.solver_ == "iterative"
     # W alone and times B, and blocks of them.
     assert peak < 3.2 * W
-    assert peak < memory_needs.bytes_iterative(n, m, n_labels, X.nnz) + W
-    assert memory_needs.bytes_iterative(n, m, n_labels, X.nnz) < 4 * W
+    needed = memory_needs.bytes_iterative(n, m, n_labels, X.nnz, factored=True)
+    assert peak < needed + W
+    assert needed < 4 * W
 
 
 @needs_callbacks

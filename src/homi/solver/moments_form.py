@@ -19,13 +19,15 @@ import numpy as np
 import scipy.linalg
 
 from homi.linalg import Array, inner
-from homi.solver.descend import Point
+from homi.solver.descend import Point, Trials
 from homi.solver.label_blocks import AllDirections
 from homi.solver.problem import Params, Problem, mean_share
 
 
 class MomentsForm:
     """φ(ω) of a problem, and the way back to (W, z, B, t)."""
+
+    steps = 1
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
@@ -69,6 +71,10 @@ class MomentsForm:
         """Divide by the diagonal of the (W, z) block's Hessian, in place."""
         gradient /= 1.0 + self._mu * point.row_squares
         return gradient
+
+    def line(self, point: Point, direction: Array) -> Trials[Point]:
+        """Return the objective along a direction."""
+        return Trials(self.evaluate, point.omega, direction)
 
     def params(self, point: Point) -> Params:
         """Return W, z, B and t at a point, in the coordinates of the problem."""

@@ -13,7 +13,7 @@ than a dense X, and only built where n is at most half of m.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,16 +21,8 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 
 from homi.linalg import Array
-from homi.solver.problem import mean_share
-from homi.solver.rows_form import RowsProblem
+from homi.solver.costs import MOST_ROWS
 from homi.solver.scaled_rows import ScaledRows
-
-#: Most rows that are compacted: the factor takes n³/3 operations.
-MOST_ROWS = 10_000
-
-#: Cost of a non-zero of sparse rows relative to a number of dense rows. Measured: about
-#: 4 ns against 0.07 ns in a product, plus the cost of longer vectors.
-_SPARSE_COST = 100
 
 #: A row counts as a combination of those before it where the square of the remainder is
 #: below this many times n ε times the largest squared norm of a row.
@@ -40,11 +32,6 @@ _ROUNDING = 16
 def is_wide(n: int, m: int) -> bool:
     """Return whether n rows of m features are few enough to work in the row space."""
     return 2 * (n + 1) <= m and n <= MOST_ROWS
-
-
-def saves_products(n: int, m: int, nnz: int) -> bool:
-    """Return whether products with rows are cheaper in the row space, too."""
-    return is_wide(n, m) and n * n <= _SPARSE_COST * nnz
 
 
 @dataclass(frozen=True)
@@ -85,12 +72,3 @@ def compact_rows(rows: ScaledRows) -> tuple[Array, Basis]:
     X = np.zeros((len(factor), rank))
     X[pivots] = np.tril(factor[:, :rank])
     return X, Basis(rows, pivots[:rank], triangle)
-
-
-def compacted(given: RowsProblem) -> tuple[RowsProblem, Basis]:
-    """Return the same problem in its row space, and the basis."""
-    X, basis = compact_rows(given.rows)
-    n = len(X) - 1
-    rows = ScaledRows(X[:-1], X[:-1].T, None, X[-1], given.rows.L)
-    x_mean = X[-1] / np.sqrt(mean_share(n, given.lam))
-    return replace(given, rows=rows, x_mean=x_mean), basis

@@ -9,6 +9,7 @@ import numpy as np
 from homi import threads
 from homi.linalg import Array
 from homi.solver.descend import descend
+from homi.solver.gram_form import GramForm
 from homi.solver.label_blocks import LabelGram, label_block
 from homi.solver.label_weights import WeightedMomentsForm, solve_weighted_identity
 from homi.solver.moments_form import MomentsForm
@@ -20,7 +21,8 @@ from homi.solver.problem import (
     objective,
     zero_params,
 )
-from homi.solver.rows_form import RowsForm, RowsProblem
+from homi.solver.rows_form import RowsForm
+from homi.solver.rows_problem import RowsProblem
 from homi.solver.sweeps import SWEEPS, Update, alternate, update_Bt, update_Wz
 
 
@@ -94,12 +96,21 @@ def _threads(problem: Problem) -> AbstractContextManager[object]:
     return threads.for_product(size, size, size)
 
 
-def solve_rows(
-    given: RowsProblem, *, max_iter: int, tol: float, on_sweep: OnSweep | None = None
-) -> Solution:
-    """Minimize the same objective from zeros, by products with rows only."""
+def form_of_rows(given: RowsProblem, *, factored: bool) -> RowsForm | GramForm:
+    """Return the problem by products with rows, or with their Gram matrix factored."""
     gram = LabelGram(given.Y, given.y_mean, given.beta, given.lam)
-    form = RowsForm(given, label_block(gram, given.beta, given.lam))
+    labels = label_block(gram, given.beta, given.lam)
+    return GramForm(given, labels) if factored else RowsForm(given, labels)
+
+
+def solve_rows(
+    form: RowsForm | GramForm,
+    *,
+    max_iter: int,
+    tol: float,
+    on_sweep: OnSweep | None = None,
+) -> Solution:
+    """Minimize the same objective from zeros, without arrays of features × features."""
     return descend(form, form.start(), max_iter=max_iter, tol=tol, on_sweep=on_sweep)
 
 
