@@ -17,7 +17,7 @@ from homi.solver.scores_form import ScoresForm
 
 #: Residual of the ridge regression that the sweeps start from, as a share of the
 #: right-hand side.
-START = 0.1
+START = 1e-2
 
 
 class RowsForm(ScoresForm):

@@ -98,7 +98,8 @@ class ScaledRows:
             out[:, part] = self.Xt @ block
             if self.shift is not None:
                 out[:, part] -= np.outer(self.shift, block.sum(axis=0))
-            out[:, part] += np.outer(self.mean_row, E[-1, part])
+            if self.mean_row.any():
+                out[:, part] += np.outer(self.mean_row, E[-1, part])
         return out
 
     def graph_times(self, Z: Array) -> Array:
