@@ -16,10 +16,10 @@ from homi.model.rows_input import InMemoryRows
 from homi.moments import column_scaling
 from homi.solver import (
     RowsProblem,
-    compact_rows,
-    form_of_rows,
+    compacted,
     is_wide,
     memory_needs,
+    solve_rows,
     total,
 )
 
@@ -69,24 +69,21 @@ def test_the_basis_leads_from_the_space_of_the_rows_to_features(kind, standardiz
     X, Y = random_rows(1, n=30, m=90)
     X = kind(X)
     given = given_of(X, Y, standardize)
-    coordinates, basis = compact_rows(given.rows)
-    rank = coordinates.shape[1]
+    inside, basis = compacted(given)
+    rank = inside.rows.shape[1]
     # Centering takes a dimension away; the share of the mean brings one back.
     assert rank == (29 if standardize else 30)
     Q = basis.written_out()
     np.testing.assert_allclose(Q.T @ Q, np.eye(rank), atol=1e-10)
-    rows = written_out(given, X, standardize)
-    np.testing.assert_allclose(coordinates @ Q.T, rows, atol=1e-10)
+    rows = np.vstack([inside.rows.X, inside.rows.mean_row]) @ Q.T
+    np.testing.assert_allclose(rows, written_out(given, X, standardize), atol=1e-10)
+    np.testing.assert_allclose(inside.x_mean @ Q.T, given.x_mean, atol=1e-10)
 
 
-@pytest.mark.parametrize("leads", ["directions", "rows"])
-def test_weights_can_be_written_transposed_and_in_blocks(kind, leads, monkeypatch):
+def test_weights_can_be_written_transposed_and_in_blocks(kind, monkeypatch):
     X, Y = random_rows(1, n=30, m=90)
-    given = given_of(kind(X), Y, True)
-    basis = compact_rows(given.rows)[1] if leads == "directions" else None
-    basis = basis or form_of_rows(given, factored=True).basis
-    size = 29 if leads == "directions" else 31
-    W = np.random.default_rng(0).normal(size=(size, 300))
+    inside, basis = compacted(given_of(kind(X), Y, True))
+    W = np.random.default_rng(0).normal(size=(inside.rows.shape[1], 300))
     plain = basis.widen(W, np.empty((90, 300)))
     monkeypatch.setattr("homi.solver.scaled_rows._CACHE", 1)
     across = np.empty((300, 90))
@@ -139,7 +136,7 @@ def test_odd_rows_have_the_direct_solvers_answer(odd, standardize):
 
 @pytest.mark.parametrize("name", ["feature_weights_", "coef_", "intercept_"])
 def test_what_is_learned_is_in_the_features_as_given(kind, name):
-    X, Y = random_rows(3, n=40, m=150, q=4)
+    X, Y = random_rows(4, n=40, m=150, q=4)
     X = kind(X)
     direct, inside = (
         HOMI(solver=solver, tol=1e-15, max_iter=1000).fit(X, Y)
@@ -152,6 +149,17 @@ def test_what_is_learned_is_in_the_features_as_given(kind, name):
     # B is applied before the features are: the same product in another order.
     whole = inside.feature_weights_ @ inside.label_correlation_
     np.testing.assert_allclose(inside.coef_, whole.T, atol=1e-10)
+
+
+@pytest.mark.parametrize("factored", [False, True])
+def test_the_minimum_is_that_of_rows_as_they_are(kind, factored):
+    X, Y = random_rows(4, n=30, m=90)
+    given = given_of(kind(X), Y, True, n_neighbors=5)
+    inside, _ = compacted(given)
+    plain = solve_rows(given, max_iter=500, tol=1e-13)
+    small = solve_rows(inside, max_iter=500, tol=1e-13, factored=factored)
+    expected = total(plain.history[-1])
+    assert total(small.history[-1]) == pytest.approx(expected, rel=1e-9)
 
 
 def test_auto_is_iterative_for_few_rows_of_many_features_only():

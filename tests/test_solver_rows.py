@@ -4,7 +4,6 @@ import subprocess
 import sys
 import tracemalloc
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -22,17 +21,18 @@ from homi.solver import (
     Problem,
     RowsProblem,
     ScaledRows,
-    form_of_rows,
     label_blocks,
     memory_needs,
     objective,
+    preconditioners,
     solve_rows,
     total,
 )
 from homi.solver.conjugate_gradients import solve_ridge
-from homi.solver.gram_form import GramForm
 from homi.solver.label_blocks import AllDirections, LabelGram, LeadingDirections
+from homi.solver.preconditioners import Diagonal, Factored
 from homi.solver.rows_form import RowsForm
+from homi.solver.subspace import SubspaceSweep
 
 
 def odd_labels(Y):
@@ -77,21 +77,18 @@ def both(request):
     return problems(thinned(X), Y, standardize=standardize, **hyper)
 
 
-@pytest.fixture(params=[False, True], ids=["products", "factored"])
+@pytest.fixture(params=[False, True], ids=["diagonal", "factored"])
 def factored(request, monkeypatch):
-    """Both forms of the iterative solver."""
+    """Both preconditioners; for HOMI the second one goes with compacted rows."""
     monkeypatch.setattr("homi.model.route.factors_rows", lambda rows: request.param)
     return request.param
 
 
-def solved(given, factored, **options):
-    form = form_of_rows(given, factored=factored)
-    solution = solve_rows(form, **options)
-    if form.basis is None:
-        return solution
-    params = solution.params
-    W = np.empty((given.rows.shape[1], params.W.shape[1]))
-    return replace(solution, params=params._replace(W=form.basis.widen(params.W, W)))
+@pytest.fixture(params=["subspace", "lines"])
+def sweeps(request, monkeypatch):
+    """Both kinds of sweeps: for few labels, and for many."""
+    if request.param == "lines":
+        monkeypatch.setattr("homi.solver.subspace.MOST_LABELS", 0)
 
 
 SHAPES = {
@@ -123,7 +120,9 @@ def assert_one_answer(X, Y, **parameters):
 @pytest.mark.parametrize("standardize", [True, False])
 @pytest.mark.parametrize("kind", [np.asarray, thinned])
 @pytest.mark.parametrize("gamma", [0.0, 1.0])
-def test_both_solvers_give_one_answer(shape, standardize, kind, gamma, factored):
+def test_both_solvers_give_one_answer(
+    shape, standardize, kind, gamma, factored, sweeps
+):
     X, Y = random_rows(1, *shape)
     assert_one_answer(kind(X), Y, standardize=standardize, gamma=gamma)
 
@@ -132,7 +131,7 @@ def test_both_solvers_give_one_answer(shape, standardize, kind, gamma, factored)
 @pytest.mark.parametrize("standardize", [True, False])
 @pytest.mark.parametrize("gamma", [0.0, 0.1])
 def test_both_solvers_give_one_answer_for_odd_labels(
-    shape, standardize, gamma, factored
+    shape, standardize, gamma, factored, sweeps
 ):
     """With a stronger graph, combinations of labels that never vary sit on a saddle.
 
@@ -179,7 +178,7 @@ def test_the_history_is_the_objective_of_what_is_returned(
     if leading:
         monkeypatch.setattr(label_blocks, "EXACT_LABELS", 1)
         monkeypatch.setattr(label_blocks, "LEADING", leading)
-    solution = solved(given, factored, max_iter=20, tol=0.0)
+    solution = solve_rows(given, factored=factored, max_iter=20, tol=0.0)
     expected = objective(problem, solution.params)
     for name, value in solution.history[-1].items():
         assert value == pytest.approx(expected[name], rel=1e-8)
@@ -195,44 +194,28 @@ def make_labels(given, rank):
     return LeadingDirections(gram, given.beta, given.lam, rank)
 
 
-def random_weights(form, given, shape, seed):
-    """Weights of features, or scores and the weights of rows that they come from."""
-    rng = np.random.default_rng(seed)
-    if form.basis is None:
-        return rng.normal(size=shape)
-    alpha = rng.normal(size=(shape[0] // 2, shape[1])) / 10
-    return np.vstack([given.rows.gram() @ alpha, alpha])
-
-
-@pytest.fixture(params=[RowsForm, GramForm])
+@pytest.fixture(params=[None, 2, 5])
 def started(request, both):
-    """Return a form of the rows, and two of its weights."""
-
-    def start(rank):
-        _, given = both
-        form = request.param(given, make_labels(given, rank))
-        shape = form.start().shape
-        return form, *(random_weights(form, given, shape, seed) for seed in (0, 1))
-
-    return start
+    """Return a problem of rows, and two of its weights."""
+    _, given = both
+    form = RowsForm(given, make_labels(given, request.param))
+    return form, *np.random.default_rng(0).normal(size=(2, *form.start().shape))
 
 
-@pytest.mark.parametrize("rank", [None, 2, 5])
-def test_the_gradient_is_that_of_finite_differences(started, rank):
-    form, omega, direction = started(rank)
+def test_the_gradient_is_that_of_finite_differences(started):
+    form, W, direction = started
     step = 1e-6
-    sides = [form.evaluate(omega + s * step * direction).value for s in (1, -1)]
+    sides = [form.evaluate(W + s * step * direction).value for s in (1, -1)]
     slope = (sides[0] - sides[1]) / (2 * step)
-    point = form.evaluate(omega)
+    point = form.evaluate(W)
     assert 2 * np.vdot(point.gradient, direction) == pytest.approx(slope, rel=1e-6)
 
 
-@pytest.mark.parametrize("rank", [None, 2, 5])
 @pytest.mark.parametrize("size", [0.0, 0.3, -2.0])
-def test_a_line_is_the_objective_along_it(started, rank, size):
-    form, omega, direction = started(rank)
-    line = form.line(form.evaluate(omega), direction)
-    expected = form.evaluate(omega + size * direction)
+def test_a_line_is_the_objective_along_it(started, size):
+    form, W, direction = started
+    line = form.line(form.evaluate(W), direction)
+    expected = form.evaluate(W + size * direction)
     assert line.value(size) == pytest.approx(expected.value, rel=1e-10)
     found = line.point(size)
     assert found.value == pytest.approx(expected.value, rel=1e-10)
@@ -241,20 +224,31 @@ def test_a_line_is_the_objective_along_it(started, rank, size):
     np.testing.assert_allclose(found.gradient, expected.gradient, atol=1e-10 * largest)
 
 
-def test_the_factored_gram_matrix_solves_for_weights_of_rows(both):
+def test_a_sweep_is_the_minimum_of_its_subspace(both):
+    """No combination of weights, preconditioned gradient and last step is lower."""
     _, given = both
-    form = GramForm(given, make_labels(given, None))
-    K = given.rows.gram()
-    point = form.evaluate(form.start())
-    g = np.random.default_rng(0).normal(size=point.Z.shape)
-    move = form.precondition(point, np.vstack([g, np.zeros_like(g)]))
-    dZ, alpha = np.split(move, 2)
-    np.testing.assert_allclose(dZ, K @ alpha, atol=1e-10)
-    # The block of (W, z), with degrees for the graph: (XᵀEX + λI) Xᵀα = Xᵀg.
-    E = 1.0 + point.row_squares.mean() * given.rows.degrees()
-    X = np.vstack([given.rows.times(np.eye(given.rows.shape[1]))])
-    A = X.T @ (E[:, None] * X) + given.lam * np.eye(X.shape[1])
-    np.testing.assert_allclose(A @ (X.T @ alpha), X.T @ g, atol=1e-8)
+    labels = make_labels(given, None)
+    form = RowsForm(given, labels)
+    sweep, point = SubspaceSweep(form, labels), form.evaluate(form.start())
+    for _ in range(2):
+        direction = form.precondition(point, point.gradient.copy())
+        before, point = point, sweep(point)
+        assert point.value < before.value
+        slopes = [np.abs(direction.T @ end.gradient).max() for end in (before, point)]
+        assert slopes[1] < 0.1 * slopes[0]
+
+
+@pytest.mark.parametrize("kind", [np.asarray, thinned])
+@pytest.mark.parametrize("standardize", [True, False])
+def test_the_factored_curvature_has_degrees_for_the_graph(kind, standardize):
+    X, Y = random_rows(5, n=50, m=20, q=4)
+    _, given = problems(kind(X), Y, gamma=0.6, standardize=standardize)
+    R = np.random.default_rng(1).normal(size=(20, 4))
+    found = Factored(given.rows, given.lam).divide_ridge(R)
+    E = 1.0 + preconditioners._THETA * given.rows.degrees()
+    X = given.rows.times(np.eye(20))
+    A = X.T @ (E[:, None] * X) + given.lam * np.eye(20)
+    np.testing.assert_allclose(A @ found, R, atol=1e-8)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, thinned])
@@ -277,12 +271,13 @@ def test_products_are_those_of_rows_written_out(kind):
     np.testing.assert_allclose(rows.graph_times(E)[:-1], L @ E[:-1], atol=1e-12)
 
 
-def test_ridge_regression_is_solved():
+def test_ridge_regression_is_solved(factored):
     X, Y = random_rows(5, n=50, m=20, q=4)
     problem, given = problems(thinned(X), Y, gamma=0.6)
     R = np.random.default_rng(1).normal(size=(20, 7))
     R[:, 3] = 0.0
-    found = solve_ridge(given.rows, R, given.lam, 1e-12)
+    divide = (Factored if factored else Diagonal)(given.rows, given.lam).divide_ridge
+    found = solve_ridge(given.rows, R, given.lam, 1e-12, divide)
     x = problem.moments.x_mean
     kept = problem.moments.n * given.lam / (problem.moments.n + given.lam)
     A = problem.moments.Sxx + kept * np.outer(x, x) + given.lam * np.eye(20)
@@ -291,22 +286,22 @@ def test_ridge_regression_is_solved():
 
 def test_all_leading_directions_leave_nothing_out(both, factored, monkeypatch):
     _, given = both
-    exact = solved(given, factored, max_iter=500, tol=1e-15)
+    exact = solve_rows(given, factored=factored, max_iter=500, tol=1e-15)
     monkeypatch.setattr(label_blocks, "EXACT_LABELS", 1)
     monkeypatch.setattr(label_blocks, "LEADING", 5)
-    free = solved(given, factored, max_iter=500, tol=1e-15)
+    free = solve_rows(given, factored=factored, max_iter=500, tol=1e-15)
     for one, two in zip(exact.params, free.params, strict=True):
         np.testing.assert_allclose(two, one, atol=1e-6 * np.abs(one).max())
 
 
 def test_fewer_directions_cost_more_and_stay_diagonal_besides(both, monkeypatch):
     _, given = both
-    best = total(solved(given, False, max_iter=500, tol=1e-13).history[-1])
+    best = total(solve_rows(given, max_iter=500, tol=1e-13).history[-1])
     monkeypatch.setattr(label_blocks, "EXACT_LABELS", 1)
     values = []
     for rank in (1, 2, 4):
         monkeypatch.setattr(label_blocks, "LEADING", rank)
-        solution = solved(given, False, max_iter=500, tol=1e-13)
+        solution = solve_rows(given, max_iter=500, tol=1e-13)
         values.append(total(solution.history[-1]))
         B = solution.params.B
         U = LabelGram(given.Y, given.y_mean, 1.5, 0.7).leading(rank)

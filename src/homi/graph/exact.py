@@ -238,7 +238,7 @@ def _search_thin(rows: CenteredRows, asking: slice, among: slice, k: int) -> Bes
             if same and part.start > columns.start:
                 break
             at = slice(asking.start + part.start, asking.start + part.stop)
-            scores = ahead[at] @ back[place].T
+            scores: Any = ahead[at] @ back[place].T
             scores += dense(unit[at] @ other)
             best.add(scores, part.start, columns.start)
             if same and part.start < columns.start:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from homi.linalg import Array
-from homi.solver import Basis, Params, RowWeights
+from homi.solver import Basis, Params
 from homi.typing import Fields
 
 
 def fitted_attributes(
-    params: Params,
-    mean: Array,
-    scale: Array,
-    basis: Basis | RowWeights | None = None,
+    params: Params, mean: Array, scale: Array, basis: Basis | None = None
 ) -> Fields:
     """Return attributes by name; ``basis`` maps compacted features back."""
     if basis is None:
@@ -32,9 +29,7 @@ def fitted_attributes(
     }
 
 
-def _widened(
-    params: Params, scale: Array, basis: Basis | RowWeights
-) -> tuple[Array, Array]:
+def _widened(params: Params, scale: Array, basis: Basis) -> tuple[Array, Array]:
     """Return W and WB for features as given; B is applied to the smaller matrix.
 
     Both may take gigabytes: each is written once, where it stays.

@@ -30,9 +30,9 @@ from homi.solver import (
     Problem,
     RowsProblem,
     Solution,
+    compacted,
     correct,
     costs,
-    form_of_rows,
     label_rank,
     leave_one_out,
     memory_needs,
@@ -196,10 +196,13 @@ class Route:
             beta=settings.beta,
             gamma=settings.gamma,
         )
-        form = form_of_rows(given, factored=self.compact)
-        scaling = (mean, scale, form.basis)
+        scaling: tuple[Any, ...] = (mean, scale)
+        if self.compact:
+            given, basis = compacted(given)
+            scaling = (mean, scale, basis)
         solution = solve_rows(
-            form,
+            given,
+            factored=self.compact,
             max_iter=settings.max_iter,
             tol=settings.tol,
             on_sweep=make_hook(scaling, None),

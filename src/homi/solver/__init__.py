@@ -1,6 +1,5 @@
 """Moments or rows -> W, z, B, t."""
 
-from homi.solver.gram_form import RowWeights
 from homi.solver.held_out import leave_one_out
 from homi.solver.label_blocks import EXACT_LABELS, LEADING, label_rank
 from homi.solver.label_correction import Correction, correct
@@ -16,11 +15,10 @@ from homi.solver.problem import (
     total,
     zero_params,
 )
-from homi.solver.row_space import Basis, compact_rows, is_wide
+from homi.solver.row_space import Basis, compact_rows, compacted, is_wide
 from homi.solver.rows_problem import RowsProblem
 from homi.solver.scaled_rows import ScaledRows
 from homi.solver.solve import (
-    form_of_rows,
     solve,
     solve_identity,
     solve_rows,
@@ -36,14 +34,13 @@ __all__ = [
     "Params",
     "Path",
     "Problem",
-    "RowWeights",
     "RowsOnPath",
     "RowsProblem",
     "ScaledRows",
     "Solution",
     "compact_rows",
+    "compacted",
     "correct",
-    "form_of_rows",
     "graph_path",
     "is_wide",
     "label_rank",

@@ -6,32 +6,39 @@ labels share the products, and converged ones are dropped.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from homi.linalg import Array
 from homi.solver.scaled_rows import ScaledRows
 
+#: From gradients to steps.
+Divide = Callable[[Array], Array]
+
 #: Most iterations. The sweeps continue from an unfinished system.
 _MAX_ITER = 1000
 
 
-def solve_ridge(rows: ScaledRows, R: Array, lam: float, accuracy: float) -> Array:
+def solve_ridge(
+    rows: ScaledRows, R: Array, lam: float, accuracy: float, divide: Divide
+) -> Array:
     """Solve all systems to a residual of ``accuracy`` times the right-hand side.
 
-    Features are scaled by the diagonal of ``XᵀX + λI``, and so are the residuals.
+    ``divide`` is the preconditioner, by which residuals are measured, too.
     """
-    diagonal, out = (rows.squares() + lam)[:, None], np.empty_like(R)
+    out = np.empty_like(R)
     for part in rows.blocks(R.shape[1]):
         block = np.ascontiguousarray(R[:, part])
-        out[:, part] = _solve_block(rows, block, lam, diagonal, accuracy)
+        out[:, part] = _solve_block(rows, block, lam, accuracy, divide)
     return out
 
 
 def _solve_block(
-    rows: ScaledRows, R: Array, lam: float, diagonal: Array, accuracy: float
+    rows: ScaledRows, R: Array, lam: float, accuracy: float, divide: Divide
 ) -> Array:
     X = np.zeros_like(R)
-    P = R / diagonal
+    P = divide(R)
     size = _columns(R, P)
     target = accuracy**2 * size
     at_work = np.flatnonzero(size > 0)
@@ -44,7 +51,7 @@ def _solve_block(
         length = size / _columns(P, AP)
         X[:, at_work] += length * P
         R -= length * AP
-        S = R / diagonal
+        S = divide(R)
         following = _columns(R, S)
         P *= following / size
         P += S

@@ -65,11 +65,22 @@ class ReducedProblem(Protocol[P]):
     def line(self, point: P, direction: Array, /) -> Line[P]:
         """Return the objective along a direction."""
 
+    #: Steps that count as one sweep.
+    steps: int
+
+
+class SolvableProblem(ReducedProblem[P], Protocol[P]):
+    """A reduced problem with the way back."""
+
     def params(self, point: P, /) -> Params:
         """Return W, z, B and t at a point."""
 
-    #: Steps that count as one sweep.
-    steps: int
+
+class Sweep(Protocol[P]):
+    """One sweep of a descent."""
+
+    def __call__(self, point: P, /) -> P:
+        """Return a lower point; the same one if there is nothing to gain."""
 
 
 class Line(Protocol[P_co]):
@@ -118,50 +129,77 @@ def has_converged(before: float, after: float, tol: float) -> bool:
     return before - after <= tol * before
 
 
+class Descent(NamedTuple, Generic[P]):
+    """Where a descent ended, the objective's terms after each sweep, and how it did."""
+
+    point: P
+    history: list[Terms]
+    converged: bool
+
+
 def descend(
-    reduced: ReducedProblem[P],
+    reduced: SolvableProblem[P],
     omega: Array,
     *,
     max_iter: int,
     tol: float,
     on_sweep: OnSweep | None = None,
-    memory: int = MEMORY,
+    sweep: Sweep[P] | None = None,
 ) -> Solution:
     """Minimize from ω until a sweep gains too little. The objective never rises."""
-    pairs: deque[_Pair] = deque(maxlen=memory)
+
+    def asks_to_stop(point: P) -> bool:
+        if on_sweep is None:
+            return False
+        return on_sweep(point.terms, partial(reduced.params, point))
+
+    sweep = QuasiNewton(reduced) if sweep is None else sweep
+    end = lowest(reduced, omega, sweep, asks_to_stop, max_iter=max_iter, tol=tol)
+    del sweep
+    return Solution(reduced.params(end.point), end.history, end.converged)
+
+
+def lowest(
+    reduced: ReducedProblem[P],
+    omega: Array,
+    sweep: Sweep[P],
+    asks_to_stop: Callable[[P], bool] = lambda _: False,
+    *,
+    max_iter: int,
+    tol: float,
+) -> Descent[P]:
+    """Return where sweeps from ω end."""
     point = reduced.evaluate(omega)
     history, converged = [point.terms], False
-    while not _asks_to_stop(on_sweep, reduced, point):
+    while not asks_to_stop(point):
         if converged or len(history) == max_iter:
             break
-        following = _sweep(reduced, point, pairs)
+        following = sweep(point)
         if following is point:
             converged = True
             break
         converged = has_converged(point.value, following.value, tol)
         point = following
         history.append(point.terms)
-    pairs.clear()
-    return Solution(reduced.params(point), history, converged)
+    return Descent(point, history, converged)
 
 
-def _asks_to_stop(
-    on_sweep: OnSweep | None, reduced: ReducedProblem[P], point: P
-) -> bool:
-    if on_sweep is None:
-        return False
-    return on_sweep(point.terms, partial(reduced.params, point))
+class QuasiNewton(Generic[P]):
+    """Sweeps of L-BFGS with the preconditioner of a problem."""
 
+    def __init__(self, reduced: ReducedProblem[P], memory: int = MEMORY) -> None:
+        self._reduced = reduced
+        self._pairs: deque[_Pair] = deque(maxlen=memory)
 
-def _sweep(reduced: ReducedProblem[P], point: P, pairs: deque[_Pair]) -> P:
-    """Return the point after a sweep; the same one if there is nothing to gain."""
-    for _ in range(reduced.steps):
-        following = _advance(reduced, point, pairs)
-        if following is None:
-            break
-        _remember(pairs, point, following)
-        point = following
-    return point
+    def __call__(self, point: P) -> P:
+        """Take the steps of a sweep."""
+        for _ in range(self._reduced.steps):
+            following = _advance(self._reduced, point, self._pairs)
+            if following is None:
+                break
+            _remember(self._pairs, point, following)
+            point = following
+        return point
 
 
 def _advance(reduced: ReducedProblem[P], point: P, pairs: deque[_Pair]) -> P | None:

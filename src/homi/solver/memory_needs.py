@@ -8,9 +8,9 @@ from homi.solver.label_blocks import EXACT_LABELS
 #: gradients, the steps remembered, and those being computed.
 _LIKE_W = 10
 
-#: Arrays of rows × labels: targets, and scores and graph products of two points and of
-#: the direction between them.
-_LIKE_SCORES = 9
+#: Arrays of rows × labels: targets, and scores and graph products of two points, of the
+#: direction between them, and of all blocks of a subspace.
+_LIKE_SCORES = 16
 
 
 def bytes_iterative(
@@ -18,15 +18,15 @@ def bytes_iterative(
 ) -> int:
     """Bytes that the iterative solver needs in addition to X and Y.
 
-    With the Gram matrix of the rows ``factored``, weights are those of rows.
+    With ``factored``, it works in the space of the rows.
     """
     if not factored:
         return 8 * _descent(n, m, n_labels) + 24 * nnz
-    # The Gram matrix and its factor; then the descent; then the model, which has W
-    # twice: alone and times B.
-    gram = 2 * (n + 1) ** 2
-    descent = gram + _descent(n, 2 * (n + 1), n_labels)
-    model = gram + 2 * (m + n) * n_labels + 2 * n_labels**2
+    # The factor of the rows' Gram matrix and its copies; then the descent; then the
+    # model, which has W twice: alone and times B.
+    compact = 5 * (n + 1) ** 2
+    descent = compact + _descent(n, n + 1, n_labels)
+    model = compact + 2 * (m + n) * n_labels + 2 * n_labels**2
     return 8 * max(descent, model) + 24 * nnz
 
 

@@ -13,7 +13,7 @@ than a dense X, and only built where n is at most half of m.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ from scipy.linalg.lapack import dpstrf
 
 from homi.linalg import Array
 from homi.solver.costs import MOST_ROWS
+from homi.solver.problem import mean_share
+from homi.solver.rows_problem import RowsProblem
 from homi.solver.scaled_rows import ScaledRows
 
 #: A row counts as a combination of those before it where the square of the remainder is
@@ -72,3 +74,12 @@ def compact_rows(rows: ScaledRows) -> tuple[Array, Basis]:
     X = np.zeros((len(factor), rank))
     X[pivots] = np.tril(factor[:, :rank])
     return X, Basis(rows, pivots[:rank], triangle)
+
+
+def compacted(given: RowsProblem) -> tuple[RowsProblem, Basis]:
+    """Return the same problem in its row space, and the basis."""
+    X, basis = compact_rows(given.rows)
+    n = len(X) - 1
+    rows = ScaledRows(X[:-1], X[:-1].T, None, X[-1], given.rows.L)
+    x_mean = X[-1] / np.sqrt(mean_share(n, given.lam))
+    return replace(given, rows=rows, x_mean=x_mean), basis

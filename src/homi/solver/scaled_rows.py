@@ -127,6 +127,13 @@ class ScaledRows:
         K[-1] = K[:, -1] = self.times(self.mean_row[:, None])[:, 0]
         return K
 
+    def weighted_products(self, weights: Array) -> Array:
+        """``Xᵀ diag(weights) X``, in Fortran order."""
+        X = dense(self.X) if self.shift is None else dense(self.X) - self.shift
+        half = np.vstack([X, self.mean_row]) * np.sqrt(weights)[:, None]
+        # The product is symmetric, so its transpose has the order asked for.
+        return (half.T @ half).T
+
     def degrees(self) -> Array:
         """Diagonal of ``γL``; zeros without a graph, and for the row of the mean."""
         degrees = np.zeros(self.shape[0])

@@ -8,9 +8,9 @@ import numpy as np
 
 from homi import threads
 from homi.linalg import Array
+from homi.solver import subspace
 from homi.solver.descend import descend
-from homi.solver.gram_form import GramForm
-from homi.solver.label_blocks import LabelGram, label_block
+from homi.solver.label_blocks import AllDirections, LabelGram, label_block
 from homi.solver.label_weights import WeightedMomentsForm, solve_weighted_identity
 from homi.solver.moments_form import MomentsForm
 from homi.solver.problem import (
@@ -96,22 +96,33 @@ def _threads(problem: Problem) -> AbstractContextManager[object]:
     return threads.for_product(size, size, size)
 
 
-def form_of_rows(given: RowsProblem, *, factored: bool) -> RowsForm | GramForm:
-    """Return the problem by products with rows, or with their Gram matrix factored."""
-    gram = LabelGram(given.Y, given.y_mean, given.beta, given.lam)
-    labels = label_block(gram, given.beta, given.lam)
-    return GramForm(given, labels) if factored else RowsForm(given, labels)
-
-
 def solve_rows(
-    form: RowsForm | GramForm,
+    given: RowsProblem,
     *,
     max_iter: int,
     tol: float,
     on_sweep: OnSweep | None = None,
+    factored: bool = False,
 ) -> Solution:
-    """Minimize the same objective from zeros, without arrays of features × features."""
-    return descend(form, form.start(), max_iter=max_iter, tol=tol, on_sweep=on_sweep)
+    """Minimize the same objective from zeros, by products with rows.
+
+    With ``factored``, one matrix of features × features is factored, too, which is for
+    rows in their own space.
+    """
+    gram = LabelGram(given.Y, given.y_mean, given.beta, given.lam)
+    labels = label_block(gram, given.beta, given.lam)
+    form = RowsForm(given, labels, factored=factored)
+    few, sweep = given.Y.shape[1] <= subspace.MOST_LABELS, None
+    if few and isinstance(labels, AllDirections):
+        sweep = subspace.SubspaceSweep(form, labels)
+    return descend(
+        form,
+        form.start(),
+        max_iter=max_iter,
+        tol=tol,
+        on_sweep=on_sweep,
+        sweep=sweep,
+    )
 
 
 def solve_identity(problem: Problem) -> Solution:
