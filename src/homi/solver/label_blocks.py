@@ -61,8 +61,8 @@ class LabelBlock(Protocol):
     def products(self, Z: Array, LZ: Array) -> Array:
         """Return what the block needs of ``ZᵀγLZ``: a linear function of it."""
 
-    def cross(self, Z: Array, LZ: Array, D: Array, LD: Array) -> Array:
-        """Return the same function of ``ZᵀγLD + DᵀγLZ``."""
+    def along(self, Z: Array, LZ: Array, D: Array, LD: Array) -> tuple[Array, Array]:
+        """Return the same function of ``ZᵀγLD + DᵀγLZ``, and of ``DᵀγLD``."""
 
     def least(self, products: Array) -> float:
         """Return the minimum over (B, t) of the labels' and the graph's terms."""
@@ -108,10 +108,10 @@ class AllDirections:
         """``ZᵀγLZ``."""
         return Z.T @ LZ
 
-    def cross(self, Z: Array, LZ: Array, D: Array, LD: Array) -> Array:
-        """``ZᵀγLD + DᵀγLZ``, with a symmetric L."""
+    def along(self, Z: Array, LZ: Array, D: Array, LD: Array) -> tuple[Array, Array]:
+        """``ZᵀγLD + DᵀγLZ``, with a symmetric L, and ``DᵀγLD``."""
         half = D.T @ LZ
-        return half + half.T
+        return half + half.T, D.T @ LD
 
     def least(self, products: Array) -> float:
         """``Σ_j τ_j (1 - B_jj)``."""
@@ -301,15 +301,17 @@ class LeadingDirections:
 
     def products(self, Z: Array, LZ: Array) -> Array:
         """``UᵀSU``, ``UᵀS diag(d)U`` and, below, ``Σ_j d_j² S_jj``; S = ZᵀγLZ."""
-        return self._bilinear(Z, LZ, self._along(LZ))
+        return self._products(Z, LZ, Z @ self._U, self._along(LZ))
 
-    def cross(self, Z: Array, LZ: Array, D: Array, LD: Array) -> Array:
-        """Return the same of ``ZᵀγLD + DᵀγLZ``."""
-        ahead = self._bilinear(Z, LD, self._along(LD))
-        return ahead + self._bilinear(D, LZ, self._along(LZ))
+    def along(self, Z: Array, LZ: Array, D: Array, LD: Array) -> tuple[Array, Array]:
+        """Return the same of ``ZᵀγLD + DᵀγLZ``, and of ``DᵀγLD``."""
+        ahead, DU = self._along(LD), D @ self._U
+        cross = self._products(Z, LD, Z @ self._U, ahead)
+        cross += self._products(D, LZ, DU, self._along(LZ))
+        return cross, self._products(D, LD, DU, ahead)
 
-    def _bilinear(self, Z: Array, LD: Array, along: _Along) -> Array:
-        ZU, alone = Z @ self._U, np.einsum("ij,ij->j", Z, LD) @ self._d**2
+    def _products(self, Z: Array, LD: Array, ZU: Array, along: _Along) -> Array:
+        alone = np.einsum("ij,ij->j", Z, LD) @ self._d**2
         last = np.full((1, self.rank), alone)
         return np.vstack([ZU.T @ along.U, ZU.T @ along.dU, last])
 
@@ -327,7 +329,7 @@ class LeadingDirections:
             M = self._best_M(0.0, 0.0)
         else:
             along = self._along(LZ)
-            products = self._bilinear(Z, LZ, along)
+            products = self._products(Z, LZ, Z @ self._U, along)
             M = self._M(products)
             graph_gradient = self._graph_gradient(LZ, along, M)
             graph = inner(Z, graph_gradient)

@@ -8,7 +8,7 @@ is X' itself, and finds rows that are combinations of others:
     K = X'X'ᵀ,   Q = X_pᵀ T⁻ᵀ,
 
 with p the pivots and T the triangle of X' in their rows. K is an n × n array, smaller
-than a dense X, and only built where n is at most half of m.
+than a dense X, and only built where n is below m by enough to be worth it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 
 from homi.linalg import Array
-from homi.solver.costs import MOST_ROWS
+from homi.solver import costs
 from homi.solver.problem import mean_share
 from homi.solver.rows_problem import RowsProblem
 from homi.solver.scaled_rows import ScaledRows
@@ -33,7 +33,7 @@ _ROUNDING = 16
 
 def is_wide(n: int, m: int) -> bool:
     """Return whether n rows of m features are few enough to work in the row space."""
-    return 2 * (n + 1) <= m and n <= MOST_ROWS
+    return 5 * (n + 1) <= 4 * m and n <= costs.MOST_ROWS
 
 
 @dataclass(frozen=True)

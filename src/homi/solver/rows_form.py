@@ -82,7 +82,7 @@ class RowsForm:
     """φ(W), with the labels in the basis of a label block, and the way back."""
 
     #: A step costs less than to solve for (W, z), as each sweep from moments does.
-    steps = 4
+    steps = 2
 
     def __init__(
         self, given: RowsProblem, labels: LabelBlock, *, factored: bool = False
@@ -130,8 +130,8 @@ class RowsForm:
         D = self.scores(direction)
         LD, products = self.graph_times(D), None
         if LD is not None and point.LZ is not None:
-            cross = self.labels.cross(point.Z, point.LZ, D, LD)
-            products = Parabola(point.products, cross, self.labels.products(D, LD))
+            more = self.labels.along(point.Z, point.LZ, D, LD)
+            products = Parabola(point.products, *more)
         slope = inner(point.Z, D) - inner(self.T, D)
         slope += self.lam * inner(point.omega, direction)
         square = inner(D, D) + self.lam * inner(direction, direction)
