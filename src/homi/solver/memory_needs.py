@@ -6,11 +6,11 @@ from homi.solver.label_blocks import EXACT_LABELS
 
 #: Arrays of the size of the weights at the peak of the descent: two points with their
 #: gradients, the steps remembered, and those being computed.
-_LIKE_W = 10
+_LIKE_W = 14
 
 #: Arrays of rows × labels: targets, and scores and graph products of two points, of the
 #: direction between them, and of all blocks of a subspace.
-_LIKE_SCORES = 16
+_LIKE_SCORES = 20
 
 
 def bytes_iterative(
