@@ -11,7 +11,7 @@ from homi import HOMI, HOMICV, memory
 from homi.base.targets import check_target
 from homi.graph import neighbor_laplacian
 from homi.model.features import is_compacted
-from homi.model.route import choose_route, choose_solver, factors_rows
+from homi.model.route import choose_route, choose_solver, is_factored
 from homi.model.rows_input import InMemoryRows
 from homi.moments import column_scaling
 from homi.solver import (
@@ -123,7 +123,7 @@ def test_odd_rows_have_the_direct_solvers_answer(odd, standardize):
     X, Y = random_rows(2, n=30, m=90, q=3)
     X = odd(X)
     parameters = {"standardize": standardize, "tol": 1e-15, "max_iter": 1000}
-    assert factors_rows(InMemoryRows(X, check_target(Y)))
+    assert is_factored(InMemoryRows(X, check_target(Y)))
     direct, inside = (
         HOMI(solver=solver, gamma=0.1, **parameters).fit(X, Y)
         for solver in ("direct", "iterative")
@@ -184,13 +184,13 @@ def text(n, m, words, seed=0):
 
 def test_rows_are_factored_where_products_cost_more():
     few, many = np.full(3_000, 10), np.full(300, 100)
-    assert not factors_rows(text(3_000, 4_000, few))
-    assert factors_rows(text(300, 4_000, many))
+    assert not is_factored(text(3_000, 4_000, few))
+    assert is_factored(text(300, 4_000, many))
     # One long text makes products with rows converge slowly.
     rows = np.full(1_000, 30)
-    assert not factors_rows(text(1_000, 4_000, rows))
+    assert not is_factored(text(1_000, 4_000, rows))
     rows[0] = 3_000
-    assert factors_rows(text(1_000, 4_000, rows))
+    assert is_factored(text(1_000, 4_000, rows))
 
 
 def test_memory_is_that_of_the_model_and_not_of_the_descent():
@@ -206,7 +206,9 @@ def test_memory_is_that_of_the_model_and_not_of_the_descent():
     assert model.solver_ == "iterative"
     # W alone and times B, and blocks of them.
     assert peak < 3.2 * W
-    needed = memory_needs.bytes_iterative(n, m, n_labels, X.nnz, factored=True)
+    needed = memory_needs.bytes_iterative(
+        n, m, n_labels, X.nnz, factored=True, compact=True
+    )
     assert peak < needed + W
     assert needed < 4 * W
 

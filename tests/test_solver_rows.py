@@ -79,8 +79,8 @@ def both(request):
 
 @pytest.fixture(params=[False, True], ids=["diagonal", "factored"])
 def factored(request, monkeypatch):
-    """Both preconditioners; for HOMI the second one goes with compacted rows."""
-    monkeypatch.setattr("homi.model.route.factors_rows", lambda rows: request.param)
+    """Both preconditioners."""
+    monkeypatch.setattr("homi.model.route.is_factored", lambda rows: request.param)
     return request.param
 
 
@@ -397,7 +397,7 @@ def test_what_does_not_fit_is_refused_with_the_bytes_it_needs(monkeypatch):
     route = choose_route(
         HOMI(solver="iterative").get_params(), InMemoryRows(X, check_target(Y))
     )
-    needed = memory_needs.bytes_iterative(40, 8, 4, 320, factored=route.compact)
+    needed = memory_needs.bytes_iterative(40, 8, 4, 320, factored=route.factored)
     monkeypatch.setattr(memory, "available", lambda: needed - 1)
     with pytest.raises(MemoryError, match=f"needs about {needed:,} bytes"):
         HOMI(solver="iterative").fit(X, Y)

@@ -10,7 +10,6 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils import check_random_state
 
 from homi import memory
@@ -33,6 +32,7 @@ from homi.solver import (
     compacted,
     correct,
     costs,
+    is_wide,
     label_rank,
     leave_one_out,
     memory_needs,
@@ -80,6 +80,8 @@ class Route:
     solver: str
     #: Whether to work in the space of the rows instead of that of the features.
     compact: bool = False
+    #: Whether the iterative solver factors a Gram matrix.
+    factored: bool = False
 
     def fit(self, rows: Any, make_hook: MakeHook) -> Fitted:
         """Fit to rows; ``make_hook`` gives what is called after each sweep."""
@@ -202,7 +204,7 @@ class Route:
             scaling = (mean, scale, basis)
         solution = solve_rows(
             given,
-            factored=self.compact,
+            factored=self.factored,
             max_iter=settings.max_iter,
             tol=settings.tol,
             on_sweep=make_hook(scaling, None),
@@ -230,7 +232,8 @@ def choose_route(params: Fields, rows: Any) -> Route:
     | --- | --- |
     | direct | few features, or a parameter that only this solver takes |
     | direct, compact | the same, but fewer rows than features |
-    | iterative, compact | the Gram matrix of the rows costs less than many products |
+    | iterative, factored | a Gram matrix costs less than many products with rows |
+    | iterative, compact | the same, but fewer rows than features |
     | iterative | everything else: products with the rows as they are |
 
     The reason is logged. Raise ValueError for parameters that do not go together, and
@@ -279,22 +282,23 @@ def _iterative(
     settings: SimpleNamespace, rows: InMemoryRows, graph: str, why: str
 ) -> Route:
     (n, m), stored = rows.shape, rows.n_stored
-    compact = factors_rows(rows)
+    factored = is_factored(rows)
+    compact = factored and is_wide(n, m)
     memory.check_labels(
         lambda count: memory_needs.bytes_iterative(
-            n, m, count, stored, factored=compact
+            n, m, count, stored, factored=factored, compact=compact
         ),
         rows.n_labels,
         "HOMI",
     )
     # It takes a sparse graph; where anchors would suit it better, an approximate one.
     graph = "approximate" if graph == "anchors" else graph
-    return _logged(Route(settings, graph, "iterative", compact), why)
+    return _logged(Route(settings, graph, "iterative", compact, factored), why)
 
 
 def _logged(route: Route, why: str) -> Route:
     if why:
-        space = " with the rows' Gram matrix" if route.compact else ""
+        space = " in the space of the rows" if route.compact else ""
         log.info("the solver is %r%s: %s", route.solver, space, why)
     return route
 
@@ -312,20 +316,22 @@ def choose_solver(n: int, m: int, n_labels: int, nnz: int) -> tuple[str, str]:
         return "iterative", f"the {n:,} rows are fewer than the {m:,} features."
     if m <= FEW_FEATURES:
         return "direct", f"m × m arrays of {m:,} features are small."
-    products = costs.work_products(nnz, n_labels, 1.0, dense=nnz == n * m)
-    if costs.work_direct(m, n_labels) > products:
+    iterative = min(
+        costs.work_products(n, m, n_labels, nnz),
+        costs.work_factored(n, m, n_labels, nnz),
+    )
+    if costs.work_direct(m, n_labels) > iterative:
         return "iterative", f"products with {nnz:,} stored values are cheaper."
     return "direct", f"an eigenvalue problem of {m:,} features is cheaper."
 
 
-def factors_rows(rows: InMemoryRows) -> bool:
-    """Return whether the Gram matrix of the rows costs less than products with them."""
-    n, n_labels, stored = rows.shape[0], rows.n_labels, rows.n_stored
-    if n > costs.MOST_ROWS:
+def is_factored(rows: InMemoryRows) -> bool:
+    """Return whether a Gram matrix costs less than products with the rows alone."""
+    sizes = *rows.shape, rows.n_labels, rows.n_stored
+    if min(rows.shape) > costs.MOST_ROWS:
         return False
-    unequal, dense = costs.inequality(rows.X), not sparse.issparse(rows.X)
-    products = costs.work_products(stored, n_labels, unequal, dense)
-    return costs.work_factored(n, n_labels) <= products
+    products = costs.work_products(*sizes, costs.inequality(rows.X))
+    return costs.work_factored(*sizes) <= products
 
 
 def check_direct(m: int) -> None:

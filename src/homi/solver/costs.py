@@ -23,7 +23,7 @@ _EIGENVALUES = 5
 #: of equal length.
 _STEPS_FACTORED, _STEPS = 60, 100
 
-#: Most rows whose Gram matrix is factored: it takes 0.8 GB.
+#: Largest Gram matrix that is factored: it takes 0.8 GB.
 MOST_ROWS = 10_000
 
 
@@ -32,14 +32,18 @@ def work_direct(m: int, n_labels: int) -> float:
     return float(_EIGENVALUES * (m**3 + n_labels**3))
 
 
-def work_factored(n: int, n_labels: int) -> float:
-    """Return the work with the Gram matrix of n rows, factored."""
-    return n**3 / 3 + _STEPS_FACTORED * 2 * n**2 * n_labels
+def work_factored(n: int, m: int, n_labels: int, n_stored: int) -> float:
+    """Return the work with one Gram matrix factored: of rows or of features."""
+    size = min(n, m)
+    gram = _DENSE * n_stored * size if n_stored == n * m else 0
+    return gram + size**3 / 3 + _STEPS_FACTORED * 2 * size**2 * n_labels
 
 
-def work_products(n_stored: int, n_labels: int, unequal: float, dense: bool) -> float:
+def work_products(
+    n: int, m: int, n_labels: int, n_stored: int, unequal: float = 1.0
+) -> float:
     """Return the work by products with rows; see ``inequality`` for ``unequal``."""
-    each = _DENSE if dense else _SPARSE
+    each = _DENSE if n_stored == n * m else _SPARSE
     return _STEPS * np.sqrt(unequal) * 2 * n_stored * each * n_labels
 
 

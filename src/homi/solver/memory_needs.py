@@ -14,19 +14,26 @@ _LIKE_SCORES = 20
 
 
 def bytes_iterative(
-    n: int, m: int, n_labels: int, nnz: int, *, factored: bool = False
+    n: int,
+    m: int,
+    n_labels: int,
+    nnz: int,
+    *,
+    factored: bool = False,
+    compact: bool = False,
 ) -> int:
     """Bytes that the iterative solver needs in addition to X and Y.
 
-    With ``factored``, it works in the space of the rows.
+    With ``factored``, it factors a Gram matrix; with ``compact``, in the space of rows.
     """
-    if not factored:
-        return 8 * _descent(n, m, n_labels) + 24 * nnz
+    if not compact:
+        gram = 3 * m**2 if factored else 0
+        return 8 * (gram + _descent(n, m, n_labels)) + 24 * nnz
     # The factor of the rows' Gram matrix and its copies; then the descent; then the
     # model, which has W twice: alone and times B.
-    compact = 5 * (n + 1) ** 2
-    descent = compact + _descent(n, n + 1, n_labels)
-    model = compact + 2 * (m + n) * n_labels + 2 * n_labels**2
+    rows = 5 * (n + 1) ** 2
+    descent = rows + _descent(n, n + 1, n_labels)
+    model = rows + 2 * (m + n) * n_labels + 2 * n_labels**2
     return 8 * max(descent, model) + 24 * nnz
 
 

@@ -129,10 +129,15 @@ class ScaledRows:
 
     def weighted_products(self, weights: Array) -> Array:
         """``Xᵀ diag(weights) X``, in Fortran order."""
-        X = dense(self.X) if self.shift is None else dense(self.X) - self.shift
-        half = np.vstack([X, self.mean_row]) * np.sqrt(weights)[:, None]
-        # The product is symmetric, so its transpose has the order asked for.
-        return (half.T @ half).T
+        w, last = weights[:-1], np.sqrt(weights[-1]) * self.mean_row
+        half = self.X * np.sqrt(w)[:, None]
+        A = dense(half.T @ half)
+        if self.shift is not None:
+            along = self.Xt @ w - (w.sum() / 2) * self.shift
+            A -= np.outer(along, self.shift) + np.outer(self.shift, along)
+        A += np.outer(last, last)
+        # It is symmetric, so its transpose has the order asked for.
+        return A.T
 
     def degrees(self) -> Array:
         """Diagonal of ``γL``; zeros without a graph, and for the row of the mean."""
