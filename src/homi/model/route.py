@@ -320,7 +320,7 @@ def choose_solver(n: int, m: int, n_labels: int, nnz: int) -> tuple[str, str]:
         costs.work_products(n, m, n_labels, nnz),
         costs.work_factored(n, m, n_labels, nnz),
     )
-    if costs.work_direct(m, n_labels) > iterative:
+    if costs.work_direct(n, m, n_labels, nnz) > iterative:
         return "iterative", f"products with {nnz:,} stored values are cheaper."
     return "direct", f"an eigenvalue problem of {m:,} features is cheaper."
 

@@ -19,17 +19,18 @@ _SPARSE, _DENSE = 8, 2
 #: m³ times this are the operations of a generalized eigenvalue problem of size m.
 _EIGENVALUES = 5
 
-#: Steps of the iterative solver: with a factored Gram matrix, and by products with rows
-#: of equal length.
-_STEPS_FACTORED, _STEPS = 60, 100
+#: Steps of the iterative solver: with a factored Gram matrix, by products with sparse
+#: rows of equal length, and with dense rows, whose features are correlated.
+_STEPS_FACTORED, _STEPS, _STEPS_DENSE = 60, 100, 1000
 
 #: Largest Gram matrix that is factored: it takes 0.8 GB.
 MOST_ROWS = 10_000
 
 
-def work_direct(m: int, n_labels: int) -> float:
+def work_direct(n: int, m: int, n_labels: int, n_stored: int) -> float:
     """Return the work of the eigenvalue problems of features and labels."""
-    return float(_EIGENVALUES * (m**3 + n_labels**3))
+    products = 2 * _DENSE * n_stored * m if n_stored == n * m else 0
+    return float(products + _EIGENVALUES * (m**3 + n_labels**3))
 
 
 def work_factored(n: int, m: int, n_labels: int, n_stored: int) -> float:
@@ -43,8 +44,9 @@ def work_products(
     n: int, m: int, n_labels: int, n_stored: int, unequal: float = 1.0
 ) -> float:
     """Return the work by products with rows; see ``inequality`` for ``unequal``."""
-    each = _DENSE if n_stored == n * m else _SPARSE
-    return _STEPS * np.sqrt(unequal) * 2 * n_stored * each * n_labels
+    is_dense = n_stored == n * m
+    each = _STEPS_DENSE * _DENSE if is_dense else _STEPS * _SPARSE
+    return each * np.sqrt(unequal) * 2 * n_stored * n_labels
 
 
 def inequality(X: Matrix) -> float:
