@@ -6,6 +6,7 @@ from homi.linear.held_out import held_out_margins
 from homi.linear.losses import LossName
 from homi.linear.platt import Sigmoids, fit_sigmoids
 from homi.linear.pooled_platt import (
+    PooledSigmoids,
     choose_strength,
     fit_pooled_sigmoids,
     log_loss,
@@ -14,6 +15,7 @@ from homi.linear.pooled_platt import (
 __all__ = [
     "LinearMargins",
     "LossName",
+    "PooledSigmoids",
     "SideBySide",
     "Sigmoids",
     "choose_strength",

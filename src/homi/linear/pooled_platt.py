@@ -19,6 +19,22 @@ _STRENGTHS = (0.3, 3.0, 30.0)
 _LONGEST = np.array([[1.0], [3.0]])
 
 
+class PooledSigmoids(NamedTuple):
+    """Probabilities of scores, and what another fit can start from.
+
+    ``line`` has log-slopes and offsets for scores of mean 0 and variance 1, which
+    hardly depend on the scale of the scores.
+    """
+
+    slope: Array
+    offset: Array
+    line: Array
+
+    def __call__(self, scores: Array) -> Array:
+        """Return probabilities, strictly between 0 and 1."""
+        return Sigmoids(self.slope, self.offset)(scores)
+
+
 class _Fit(NamedTuple):
     """Scores of mean 0 and variance 1, with Platt's targets and weights."""
 
@@ -46,10 +62,10 @@ def fit_pooled_sigmoids(
     *,
     strength: float = STRENGTH,
     weights: Array | None = None,
-    start: Sigmoids | None = None,
+    start: PooledSigmoids | None = None,
     tol: float = 1e-6,
     max_iter: int = 100,
-) -> Sigmoids:
+) -> PooledSigmoids:
     r"""Fit Platt's sigmoids with a common prior of their slopes.
 
     The slope of each label, for scores of variance 1, is :math:`e^{a}` with
@@ -68,7 +84,7 @@ def fit_pooled_sigmoids(
         Precision k of the prior.
     weights : ndarray of shape (n_samples,), or None
         Weights of the rows; None for 1 each.
-    start : Sigmoids or None
+    start : PooledSigmoids or None
         Sigmoids of similar scores to start from.
     tol : float
         Longest step, of a log-slope or an offset, at which to stop.
@@ -77,11 +93,12 @@ def fit_pooled_sigmoids(
 
     Returns
     -------
-    sigmoids : Sigmoids
+    sigmoids : PooledSigmoids
         One sigmoid for each label; a label with constant scores has slope 0.
     """
     fit = _prepare(scores, Y, weights)
-    line, trust = _start(fit, start), np.ones(scores.shape[1])
+    line = _start(fit) if start is None else start.line.copy()
+    trust = np.ones(scores.shape[1])
     some = np.arange(scores.shape[1])
     for _ in range(max_iter):
         middle = trust @ line[0] / max(trust.sum(), 1e-12)
@@ -93,7 +110,7 @@ def fit_pooled_sigmoids(
         # The common mean may have moved since the others were looked at.
         some = some[moved] if moved.any() else np.arange(len(trust))
     slope = np.exp(line[0]) * fit.unit
-    return Sigmoids(-slope, slope * fit.mean - line[1])
+    return PooledSigmoids(-slope, slope * fit.mean - line[1], line)
 
 
 def choose_strength(scores: Array, Y: Array, weights: Array | None = None) -> float:
@@ -133,15 +150,11 @@ def _prepare(scores: Array, Y: Array, weights: Array | None) -> _Fit:
     return _Fit(Z * unit, targets, weights, unit, mean)
 
 
-def _start(fit: _Fit, start: Sigmoids | None) -> Array:
+def _start(fit: _Fit) -> Array:
+    """Return slopes of 1, and offsets by the share of each label."""
     total = fit.sum(np.ones((len(fit.Z), 1)))[0]
     share = np.clip(fit.sum(fit.targets) / total, 1e-12, 1 - 1e-12)
-    if start is None:
-        return np.vstack([np.zeros_like(share), np.log(share / (1.0 - share))])
-    live = (fit.unit > 0) & (start.slope < 0)
-    slope = np.where(live, -start.slope / np.where(live, fit.unit, 1.0), 1.0)
-    offset = -(start.offset + start.slope * fit.mean)
-    return np.vstack([np.log(np.clip(slope, 1e-3, 1e3)), offset])
+    return np.vstack([np.zeros_like(share), np.log(share / (1.0 - share))])
 
 
 def _step(

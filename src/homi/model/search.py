@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from homi.linear import Sigmoids, fit_pooled_sigmoids
+from homi.linear import PooledSigmoids, fit_pooled_sigmoids
 from homi.model.candidate_features import CandidateFeatures, FeatureChoice
 from homi.model.features import FeatureSpace
 from homi.model.fold_scores import (
@@ -31,7 +31,7 @@ log = logging.getLogger("homi")
 
 #: Steps of Newton's method after which sigmoids of candidates, which start from those
 #: of the candidate before, are good enough to compare.
-_STEPS = 5
+_STEPS = 10
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Calibrated:
 
     def __init__(self, objective: Objective, calibrate: bool) -> None:
         self._objective, self.calibrates = objective, calibrate
-        self._last: Sigmoids | None = None
+        self._last: PooledSigmoids | None = None
 
     def __call__(self, Y: Array, scores: Array, weights: Array | None = None) -> float:
         """Return the objective; NaN, as where no label ever occurs, is the worst."""
@@ -116,10 +116,10 @@ class Calibrated:
         )
         return self._last(scores)
 
-    def is_worse(
+    def gain(
         self, Y: Array, new: Array, old: Array, seed: int, weights: Array | None
-    ) -> bool:
-        """Return True if new scores are worse by more than one standard error."""
+    ) -> float:
+        """Return how much better new scores are, in standard errors over folds."""
         new, old = self.final(Y, new, weights), self.final(Y, old, weights)
         gains = []
         for rows in held_out_rows(len(Y), seed):
@@ -127,7 +127,10 @@ class Calibrated:
             values = [self._objective(Y[rows], S[rows], w) for S in (new, old)]
             gains.append(values[0] - values[1])
         error = np.std(gains, ddof=1) / np.sqrt(len(gains))
-        return not np.mean(gains) >= -error
+        mean = float(np.mean(gains))
+        if np.isnan(mean):
+            return -np.inf
+        return mean / max(float(error), np.finfo(float).tiny)
 
 
 @dataclass
@@ -296,24 +299,37 @@ class Search:
         params, graph, Y = self.best.params, self.graph, self.features.Y
         weight = self.label_weight(params, graph, Y, grid)
         given = graph.space, Y, graph.L, params, grid.betas, self.seed
-        best: dict[bool, tuple[Candidate, Array]] = {}
+        found: dict[bool, list[tuple[Candidate, Array]]] = {False: [], True: []}
         for (own, beta), scores in corrections_by_folds(*given, weight).items():
             corrected = {"correlation": "held-out", "beta": beta} if beta else {}
             value = self._value(scores)
             candidate = Candidate(params | corrected, value, "a fold", own)
             self.tried.append(candidate)
-            if own not in best or value > best[own][0].value:
-                best[own] = candidate, scores
+            found[own].append((candidate, scores))
+        best = {own: self._surely_best(tried) for own, tried in found.items() if tried}
         # Each label's weight was chosen to lower its own held-out error. The objective,
         # which is noisier, only has a veto.
         own = True in best and (
-            self.given is not None
-            or not self.measure.is_worse(
-                Y, best[True][1], best[False][1], self.seed, self.features.weights
-            )
+            self.given is not None or self._gain(best[True], best[False]) >= -1.0
         )
         self.best = best[own][0]
         self.after(self)
+
+    def _surely_best(
+        self, tried: Sequence[tuple[Candidate, Array]]
+    ) -> tuple[Candidate, Array]:
+        """Return the best one; the first, without a correction, where that may be luck.
+
+        B has as many numbers as pairs of labels, and folds of few rows are noisy.
+        """
+        best = max(tried, key=lambda found: found[0].value)
+        return best if self._gain(best, tried[0]) > 1.0 else tried[0]
+
+    def _gain(
+        self, new: tuple[Candidate, Array], old: tuple[Candidate, Array]
+    ) -> float:
+        Y, weights = self.features.Y, self.features.weights
+        return self.measure.gain(Y, new[1], old[1], self.seed, weights)
 
     def label_weight(
         self, params: Parameters, graph: Graph, Y: Array, grid: Grid
