@@ -59,9 +59,10 @@ def head(repeat: int) -> str:
         f"{repeat} alternating fits; Python {platform.python_version()}, numpy "
         f"{np.__version__}, scipy {scipy.__version__}. In the rows: in the space "
         "spanned by the rows, which is what `fit` does. In the features: with this "
-        "turned off, by the solver that `auto` chooses then; for text that is also what "
-        "`fit` does where it is as fast. The gap is the largest difference between the "
-        "scores of the two models; scores are around 0 and 1, and `HOMI` stops at its default `tol`.\n\n"
+        "turned off, by the solver that `auto` chooses then; for text that is also "
+        "what `fit` does where it is as fast. The gap is the largest difference "
+        "between the scores of the two models; scores are around 0 and 1, and `HOMI` "
+        "stops at its default `tol`.\n\n"
         "| | rows | features | labels | in the features, s | in the rows, s | times "
         "as fast | gap |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n"
     )

@@ -336,7 +336,7 @@ def test_anchors_are_left_to_the_direct_solver():
 
 
 def test_homi_cv_refuses_what_does_not_fit(monkeypatch):
-    X, Y = random_rows(8, n=60, m=100)
+    X, Y = random_rows(8, n=150, m=100)
     monkeypatch.setattr(memory, "available", lambda: 16 * 100**2 - 1)
     with pytest.raises(MemoryError, match="needs about 160,000 bytes"):
         HOMICV(kernels=[]).fit(X, Y)

@@ -383,6 +383,13 @@ def test_auto_is_direct_for_all_sets_of_the_paper_and_iterative_for_text():
     assert choose_solver(3_782, 3_125, 20, 63_867)[0] == "iterative"
 
 
+def test_the_reason_for_the_solver_is_logged(caplog):
+    X, Y = random_rows()
+    with caplog.at_level("INFO", logger="homi"):
+        HOMI(gamma=0).fit(X, Y)
+    assert "the solver is 'direct': m × m arrays of 8 features are small" in caplog.text
+
+
 def test_auto_takes_the_iterative_solver_where_there_are_many_features():
     rng = np.random.default_rng(0)
     X = sparse.random_array((60, 2_500), density=0.002, format="csr", random_state=rng)
