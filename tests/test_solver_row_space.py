@@ -169,8 +169,10 @@ def test_auto_is_iterative_for_few_rows_of_many_features_only():
         assert choose_solver(*shape)[0] == "direct"
     # Fewer rows than features: no matrix of features, however many values are stored.
     assert choose_solver(2_000, 3_298, 40, 10**6)[0] == "iterative"
-    # More rows than the factor is worth.
+    # More rows than the factor is worth, and too few features more than rows.
+    assert is_wide(2_000, 3_298)
     assert not is_wide(20_000, 100_000)
+    assert not is_wide(900, 1_000)
 
 
 def text(n, m, words, seed=0):

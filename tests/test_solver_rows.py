@@ -412,6 +412,26 @@ def test_what_does_not_fit_is_refused_with_the_bytes_it_needs(monkeypatch):
     HOMI(solver="iterative").fit(X, Y)
 
 
+@pytest.mark.parametrize(
+    "shape", [(500, 9_000, 20), (9_000, 500, 20), (500, 4_000, 120)]
+)
+def test_memory_is_what_was_said_before(shape, monkeypatch):
+    n, m, n_labels = shape
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((n, m), density=0.002, format="csr", random_state=rng)
+    Y = (rng.random((n, n_labels)) < 0.2).astype(float)
+    monkeypatch.setattr("homi.model.route.is_factored", lambda rows: False)
+    model = HOMI(solver="iterative", max_iter=4, tol=0.0, n_neighbors=3)
+    tracemalloc.start()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, Y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    needed = memory_needs.bytes_iterative(n, m, n_labels, X.nnz)
+    assert 0.5 * needed < peak < 1.2 * needed
+
+
 LARGE = """
 import resource, numpy as np
 from scipy import sparse
