@@ -17,6 +17,7 @@ from homi.moments import column_scaling
 from homi.solver import (
     RowsProblem,
     compacted,
+    costs,
     is_wide,
     memory_needs,
     solve_rows,
@@ -182,6 +183,15 @@ def text(n, m, words, seed=0):
     places = np.repeat(np.arange(n), words), columns
     X = sparse.csr_array((np.ones(len(columns)), places), shape=(n, m))
     return InMemoryRows(X, check_target((rng.random((n, 2)) > 0.5).astype(int)))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_inequality_is_that_of_scaled_rows(kind):
+    X = np.array([[3.0, 0, 0, 0], [4.0, 0, 1, 0], [0, 0, 1, 0]])
+    # Columns of squares 25, 0, 2 and 0: the rows have 9/25, 16/25 + 1/2 and 1/2.
+    expected = (16 / 25 + 1 / 2) / (2 / 3)
+    assert costs.inequality(kind(X)) == pytest.approx(expected)
+    assert costs.inequality(kind(np.zeros((2, 3)))) == 1.0
 
 
 def test_rows_are_factored_where_products_cost_more():
