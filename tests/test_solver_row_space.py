@@ -17,6 +17,7 @@ from homi.moments import column_scaling
 from homi.solver import (
     RowsProblem,
     compacted,
+    costs,
     is_wide,
     memory_needs,
     solve_rows,
@@ -169,8 +170,10 @@ def test_auto_is_iterative_for_few_rows_of_many_features_only():
         assert choose_solver(*shape)[0] == "direct"
     # Fewer rows than features: no matrix of features, however many values are stored.
     assert choose_solver(2_000, 3_298, 40, 10**6)[0] == "iterative"
-    # More rows than the factor is worth.
+    # More rows than the factor is worth, and too few features more than rows.
+    assert is_wide(2_000, 3_298)
     assert not is_wide(20_000, 100_000)
+    assert not is_wide(900, 1_000)
 
 
 def text(n, m, words, seed=0):
@@ -180,6 +183,15 @@ def text(n, m, words, seed=0):
     places = np.repeat(np.arange(n), words), columns
     X = sparse.csr_array((np.ones(len(columns)), places), shape=(n, m))
     return InMemoryRows(X, check_target((rng.random((n, 2)) > 0.5).astype(int)))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_inequality_is_that_of_scaled_rows(kind):
+    X = np.array([[3.0, 0, 0, 0], [4.0, 0, 1, 0], [0, 0, 1, 0]])
+    # Columns of squares 25, 0, 2 and 0: the rows have 9/25, 16/25 + 1/2 and 1/2.
+    expected = (16 / 25 + 1 / 2) / (2 / 3)
+    assert costs.inequality(kind(X)) == pytest.approx(expected)
+    assert costs.inequality(kind(np.zeros((2, 3)))) == 1.0
 
 
 def test_rows_are_factored_where_products_cost_more():
@@ -336,7 +348,7 @@ def test_anchors_are_left_to_the_direct_solver():
 
 
 def test_homi_cv_refuses_what_does_not_fit(monkeypatch):
-    X, Y = random_rows(8, n=60, m=100)
+    X, Y = random_rows(8, n=150, m=100)
     monkeypatch.setattr(memory, "available", lambda: 16 * 100**2 - 1)
     with pytest.raises(MemoryError, match="needs about 160,000 bytes"):
         HOMICV(kernels=[]).fit(X, Y)

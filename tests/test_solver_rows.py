@@ -383,6 +383,13 @@ def test_auto_is_direct_for_all_sets_of_the_paper_and_iterative_for_text():
     assert choose_solver(3_782, 3_125, 20, 63_867)[0] == "iterative"
 
 
+def test_the_reason_for_the_solver_is_logged(caplog):
+    X, Y = random_rows()
+    with caplog.at_level("INFO", logger="homi"):
+        HOMI(gamma=0).fit(X, Y)
+    assert "the solver is 'direct': m × m arrays of 8 features are small" in caplog.text
+
+
 def test_auto_takes_the_iterative_solver_where_there_are_many_features():
     rng = np.random.default_rng(0)
     X = sparse.random_array((60, 2_500), density=0.002, format="csr", random_state=rng)
@@ -403,6 +410,26 @@ def test_what_does_not_fit_is_refused_with_the_bytes_it_needs(monkeypatch):
         HOMI(solver="iterative").fit(X, Y)
     monkeypatch.setattr(memory, "available", lambda: needed)
     HOMI(solver="iterative").fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    "shape", [(500, 9_000, 20), (9_000, 500, 20), (500, 4_000, 120)]
+)
+def test_memory_is_what_was_said_before(shape, monkeypatch):
+    n, m, n_labels = shape
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((n, m), density=0.002, format="csr", random_state=rng)
+    Y = (rng.random((n, n_labels)) < 0.2).astype(float)
+    monkeypatch.setattr("homi.model.route.is_factored", lambda rows: False)
+    model = HOMI(solver="iterative", max_iter=4, tol=0.0, n_neighbors=3)
+    tracemalloc.start()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, Y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    needed = memory_needs.bytes_iterative(n, m, n_labels, X.nnz)
+    assert 0.5 * needed < peak < 1.2 * needed
 
 
 LARGE = """

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from homi.linalg import Matrix
+from homi.linalg import Array, Matrix
 
 #: Operations that one product with a stored value counts for, and with a number of
 #: dense rows.
@@ -55,8 +55,16 @@ def inequality(X: Matrix) -> float:
     The number of steps by products with rows grows with its root: one row that has many
     words which no other has is a direction of large curvature that no feature shows.
     """
-    squares = X.multiply(X).tocsr() if sparse.issparse(X) else np.square(X)
-    columns = np.asarray(squares.sum(axis=0)).ravel()
-    lengths = squares @ np.divide(1.0, columns, where=columns > 0, out=columns * 0.0)
+    if not sparse.issparse(X):
+        columns = np.einsum("ij,ij->j", X, X)
+        lengths = np.einsum("ij,ij,j->i", X, X, _inverse(columns))
+    else:
+        squares = X.multiply(X).tocsr()
+        lengths = squares @ _inverse(np.asarray(squares.sum(axis=0)).ravel())
     mean = lengths.mean()
     return float(lengths.max() / mean) if mean > 0 else 1.0
+
+
+def _inverse(columns: Array) -> Array:
+    """Return one over each number; 0 for 0."""
+    return np.divide(1.0, columns, where=columns > 0, out=np.zeros_like(columns))

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from homi import threads
 from homi.linalg import Array, factor_pencil, inner
 from homi.solver.descend import QuasiNewton, lowest
 from homi.solver.label_blocks import AllDirections
@@ -57,7 +58,9 @@ class SubspaceSweep:
         new = _Block(direction, Z, self._form.graph_times(Z))
         blocks = [_Block(point.omega, point.Z, point.LZ), new, *self._last]
         joined = _joined(blocks)
-        coefficients = self._minimized(joined, point)
+        size = joined.W.shape[1]
+        with threads.for_product(size, size, size):
+            coefficients = self._minimized(joined, point)
         following = self._form.at(*_combined(joined, coefficients))
         # The last step is what was added to combinations of the weights themselves.
         coefficients[: point.omega.shape[1]] = 0.0
