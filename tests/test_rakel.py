@@ -26,10 +26,7 @@ from homi.metrics import hamming_loss
 
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(
-    [
-        RAKEL(random_state=0),
-        RAKEL(KNeighborsClassifier(3), overlap=False, labelset_size=2, random_state=0),
-    ]
+    [RAKEL(KNeighborsClassifier(3), overlap=False, labelset_size=2, random_state=0)]
 )
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
