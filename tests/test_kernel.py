@@ -83,14 +83,14 @@ def test_a_callable_kernel(rows):
 def test_the_width_is_the_median_distance(rows):
     X, _ = rows
     rng = np.random.RandomState(0)
-    found = KernelMap(X, "rbf", 10, {}, standardize=False, rng=rng).nystroem.gamma
+    found = KernelMap(X, "rbf", 10, {}, standardize=False, rng=rng).params["gamma"]
     apart = ((X[:, None] - X[None]) ** 2).sum(axis=2)[np.triu_indices(60, 1)]
     assert found == pytest.approx(1 / (2 * np.median(apart)))
     found = KernelMap(X, "laplacian", 10, {}, standardize=False, rng=rng)
     apart = np.abs(X[:, None] - X[None]).sum(axis=2)[np.triu_indices(60, 1)]
-    assert found.nystroem.gamma == pytest.approx(1 / (2 * np.median(apart)))
+    assert found.params["gamma"] == pytest.approx(1 / (2 * np.median(apart)))
     same = KernelMap(np.ones((5, 2)), "rbf", 3, {}, standardize=False, rng=rng)
-    assert same.nystroem.gamma == 1.0
+    assert same.params["gamma"] == 1.0
 
 
 @pytest.mark.parametrize("container", [sparse.csr_array, sparse.csc_matrix])

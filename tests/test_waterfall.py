@@ -7,6 +7,8 @@ from scipy import sparse
 from conftest import random_rows
 from homi import HOMI, HOMICV
 from homi.explorer import explain, steps, waterfalls
+from homi.explorer.waterfall import forest_waterfalls
+from homi.model.forest import Forest
 from test_explorer import page_facts
 
 
@@ -77,3 +79,20 @@ def test_what_is_left_is_one_bar_that_keeps_the_sum():
     total = parts.start[5] + sum(bar.value for bar in bars)
     assert total == pytest.approx(g[5], rel=1e-12)
     assert all(bar.count == 1 for bar in steps(parts, 5, most=28))
+
+
+@pytest.mark.parametrize("weight", [0.5, np.array([0.0, 0.2, 0.7, 1.0])])
+def test_a_forest_and_a_linear_model_have_one_waterfall(rows, weight):
+    X, Y = rows
+    model, forest = HOMI().fit(X, Y), Forest.fit(X, Y, n_trees=20, seed=0)
+    slope, offset = np.array([1.0, 2.0, 3.0, 4.0]), np.array([0.0, 0.5, -0.5, 1.0])
+    fitted = (model.feature_weights_, model.feature_bias_)
+    fitted += (model.label_correlation_, model.label_bias_)
+    linear = waterfalls(X[0], *fitted, X.mean(axis=0)).as_log_odds(slope, offset)
+    parts = linear.blended(forest_waterfalls(forest, X[0]), weight)
+    own = model.decision_function(X[:1])[0] * slope + offset
+    wanted = (1 - weight) * own + weight * forest.log_odds(X[:1])[0]
+    np.testing.assert_allclose(parts.scores, wanted, rtol=1e-9)
+    for j in range(4):
+        total = parts.start[j] + sum(bar.value for bar in steps(parts, j, most=2))
+        assert total == pytest.approx(wanted[j], rel=1e-9)

@@ -76,7 +76,7 @@ class Recipe:
     def _chosen(self) -> HOMICV:
         given: Fields = {"widths": []} if self.linear else {}
         if self.neighbors is not None:
-            given["n_neighbors"] = self.neighbors
+            given |= {"n_neighbors": self.neighbors, "gammas": None}
         return HOMICV(time_budget=self.time_budget, random_state=self.seed, **given)
 
     def _tuned(self, model: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -40,6 +41,18 @@ class Waterfalls:
         """Return the contributions to ``slope (g(x) - 1/2) + offset`` of each label."""
         start = slope * (self.start - 0.5) + offset
         return Waterfalls(start, self.features * slope, self.labels * slope)
+
+    def blended(self, other: Waterfalls, weight: Array | float) -> Waterfalls:
+        """Return the contributions to a weighted mean, with ``weight`` for the other's.
+
+        The weight is one number, or one for each label.
+        """
+        mine, theirs = 1.0 - np.asarray(weight), np.asarray(weight)
+        return Waterfalls(
+            mine * self.start + theirs * other.start,
+            mine * self.features + theirs * other.features,
+            mine * self.labels + theirs * other.labels,
+        )
 
 
 @dataclass(frozen=True)
@@ -85,6 +98,16 @@ def waterfalls(
         features=away[:, None] * W * np.diag(B),
         labels=labels,
     )
+
+
+def forest_waterfalls(forest: Any, x: Array) -> Waterfalls:
+    """Split the log-odds of a ``Forest``; other labels contribute nothing to a label.
+
+    ``start`` are the log-odds of the shares at the roots; for ``features`` see
+    :meth:`homi.model.forest.Forest.contributions`.
+    """
+    start, features = forest.contributions(x)
+    return Waterfalls(start, features, np.zeros((len(start), len(start))))
 
 
 def steps(parts: Waterfalls, label: int, *, most: int = 8) -> list[Step]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.kernel_approximation import Nystroem
-
 from homi.base.scaling import Scaler
 from homi.io.errors import ModelFileError
 from homi.io.fitted import (
@@ -23,7 +21,7 @@ from homi.io.tensors import Out, Source
 from homi.io.values import decode, encode
 from homi.model.homi import HOMI
 from homi.model.homi_cv import HOMICV
-from homi.model.kernel_map import KERNELS, KernelMap
+from homi.model.kernel_map import KERNELS, RATES, KernelMap
 from homi.typing import Fields
 
 CODE = (
@@ -65,7 +63,7 @@ def load_homi(params: Any, fitted: Any, source: Source) -> HOMI:
     if "kernel" in fitted:
         about = fitted["kernel"]
         loaded = _load_kernel(about, source.under("kernel"), sizes["p"])
-        model._kernel_map, sizes["p"] = loaded, len(loaded.nystroem.normalization_)
+        model._kernel_map, sizes["p"] = loaded, len(loaded.indices)
     for name, letters in _SHAPES.items():
         shape = tuple(sizes[letter] for letter in letters)
         setattr(model, name, source.floats(name, shape))
@@ -73,43 +71,56 @@ def load_homi(params: Any, fitted: Any, source: Source) -> HOMI:
     return model
 
 
+#: Parameters of kernels. Files of earlier versions have null for those not set.
+_KERNEL_PARAMS = ("gamma", "degree", "coef0", "laplacian_gamma")
+
+
 def _dump_kernel(kernel_map: KernelMap, out: Out) -> Fields:
-    nystroem = kernel_map.nystroem
-    if not isinstance(nystroem.kernel, str):
+    if not isinstance(kernel_map.kernel, str):
         raise ModelFileError(CODE)
     # As it was fitted: parameters may have been set since.
-    about = {"name": nystroem.kernel, "scaled": kernel_map.scaler is not None}
+    about: Fields = {
+        "name": kernel_map.kernel,
+        "scaled": kernel_map.scaler is not None,
+    }
     about |= {
-        name: encode(getattr(nystroem, name), f"{name} of the kernel")
-        for name in ("gamma", "degree", "coef0")
+        name: encode(kernel_map.params.get(name), f"{name} of the kernel")
+        for name in _KERNEL_PARAMS
     }
     if kernel_map.scaler is not None:
         for name in ("mean", "scale", "shift"):
             out.put(name, getattr(kernel_map.scaler, name))
-    out.put("component_indices", nystroem.component_indices_)
-    about["n_components"] = len(nystroem.normalization_)
-    about["landmarks"] = out.put_matrix("landmarks", nystroem.components_)
-    about["normalization"] = out.put_matrix("normalization", nystroem.normalization_)
+    out.put("component_indices", kernel_map.indices)
+    about["n_components"] = len(kernel_map.indices)
+    about["landmarks"] = out.put_matrix("landmarks", kernel_map.landmarks)
+    if kernel_map.normalization is not None:
+        turn = out.put_matrix("normalization", kernel_map.normalization)
+        about["normalization"] = turn
     return about
 
 
 def _load_kernel(about: Any, source: Source, m: int) -> KernelMap:
-    if about["name"] not in tuple(KERNELS):
-        raise ModelFileError(f"the kernel {str(about['name'])[:40]!r} is unknown here.")
-    scaled = about["scaled"]
+    name = about["name"]
+    if name not in tuple(KERNELS):
+        raise ModelFileError(f"the kernel {str(name)[:40]!r} is unknown here.")
     given = {
-        name: None if about[name] is None else number(about[name], name)
-        for name in ("gamma", "degree", "coef0")
+        key: number(about[key], key)
+        for key in _KERNEL_PARAMS
+        if about.get(key) is not None and key in KERNELS[name]
     }
+    missing = sorted(set(RATES.get(name, {}).values()) - set(given))
+    if missing:
+        raise ModelFileError(f"the kernel {name!r} lacks {', '.join(missing)}.")
     count = int(number(about["n_components"], "n_components"))
-    nystroem = Nystroem(kernel=about["name"], n_components=count, **given)
-    nystroem.components_ = source.matrix("landmarks", (count, m), about["landmarks"])
-    nystroem.normalization_ = source.matrix(
-        "normalization", (count, count), about["normalization"]
+    turn = about.get("normalization")
+    return KernelMap.restore(
+        name,
+        given,
+        _load_scaler(source, m) if about["scaled"] else None,
+        source.matrix("landmarks", (count, m), about["landmarks"]),
+        source.integers("component_indices", (count,)),
+        None if turn is None else source.matrix("normalization", (count, count), turn),
     )
-    nystroem.component_indices_ = source.integers("component_indices", (count,))
-    nystroem.n_features_in_, nystroem._n_features_out = m, count
-    return KernelMap.restore(nystroem, _load_scaler(source, m) if scaled else None)
 
 
 def _load_scaler(source: Source, m: int) -> Scaler:
@@ -120,7 +131,13 @@ def _load_scaler(source: Source, m: int) -> Scaler:
 
 
 #: How HOMICV chose its model.
-_OF_CHOICE = ("best_params_", "best_score_", "label_weight_", "cv_results_")
+_OF_CHOICE = (
+    "best_params_",
+    "best_score_",
+    "label_weight_",
+    "cv_results_",
+    "search_report_",
+)
 #: What turns its scores into log-odds.
 _ODDS = ("odds_slope_", "odds_offset_")
 
@@ -148,7 +165,9 @@ def load_homi_cv(params: Any, fitted: Any, source: Source) -> HOMICV:
         return model
     n_labels, n_features = set_facts(model, fitted), set_features(model, fitted)
     for name in _OF_CHOICE:
-        setattr(model, name, decode(fitted[name]))
+        # Files of earlier versions have no report.
+        if name in fitted or name != "search_report_":
+            setattr(model, name, decode(fitted[name]))
     best = load_homi(fitted["best"]["params"], fitted["best"]["fitted"], source)
     sizes = (len(best.label_names_), best.n_features_in_)
     if sizes != (n_labels, n_features):

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 #: the newest onnxruntime does not read.
 OPSET, IR_VERSION = 17, 8
 
+#: Domain of operators for trees; version 3 compares and adds in double precision.
+TREES, TREES_VERSION = "ai.onnx.ml", 3
+
 
 class Graph:
     """Nodes in the order they were added; every value has a name."""
@@ -93,6 +96,8 @@ class Graph:
             self.constants,
         )
         opset = [helper.make_opsetid("", OPSET)]
+        if any(node.domain == TREES for node in self.nodes):
+            opset.append(helper.make_opsetid(TREES, TREES_VERSION))
         model = helper.make_model(
             graph, opset_imports=opset, ir_version=IR_VERSION, producer_name="homi"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,18 +22,28 @@ def kernel_features(graph: Graph, X: str, kernel_map: KernelMap) -> str:
     if kernel_map.scaler is not None:
         X = graph.op("Sub", X, graph.constant(kernel_map.scaler.shift))
         X = graph.op("Div", X, graph.constant(kernel_map.scaler.scale))
-    nystroem = kernel_map.nystroem
-    if nystroem.kernel not in _KERNELS:
+    if kernel_map.kernel not in _KERNELS:
         raise ModelFileError(
-            f"the kernel {str(nystroem.kernel)[:60]!r} has no ONNX form here; fit with "
-            f"one of {', '.join(_KERNELS)}, or without a kernel, to export the model."
+            f"the kernel {str(kernel_map.kernel)[:60]!r} has no ONNX form here; fit "
+            f"with one of {', '.join(_KERNELS)}, or without a kernel, to export the "
+            "model."
         )
-    C = dense(nystroem.components_).astype(np.float64)
+    C = dense(kernel_map.landmarks).astype(np.float64)
     given = {"gamma": 1.0 / C.shape[1], "degree": 3.0, "coef0": 1.0}
-    known = {k: v for k in given if (v := getattr(nystroem, k)) is not None}
-    alike = _KERNELS[nystroem.kernel](graph, X, C, **(given | known))
-    turn = graph.constant(nystroem.normalization_.T.astype(np.float64))
+    known = given | kernel_map.params
+    alike = _KERNELS[str(kernel_map.kernel)](graph, X, C, **known)
+    if kernel_map.normalization is None:
+        return alike
+    turn = graph.constant(kernel_map.normalization.T.astype(np.float64))
     return graph.op("MatMul", alike, turn)
+
+
+def _mean_of_kernels(
+    graph: Graph, X: str, C: Any, *, gamma: float, laplacian_gamma: float, **_: float
+) -> str:
+    near = _rbf(graph, X, C, gamma=gamma)
+    far = _laplacian(graph, X, C, gamma=laplacian_gamma)
+    return graph.op("Mul", graph.op("Add", near, far), graph.number(0.5))
 
 
 def _rbf(graph: Graph, X: str, C: Any, *, gamma: float, **_: float) -> str:
@@ -49,7 +60,14 @@ def _square(graph: Graph, C: Any) -> str:
 
 
 def _polynomial(
-    graph: Graph, X: str, C: Any, *, gamma: float, degree: float, coef0: float
+    graph: Graph,
+    X: str,
+    C: Any,
+    *,
+    gamma: float,
+    degree: float,
+    coef0: float,
+    **_: float,
 ) -> str:
     products = graph.op("MatMul", X, graph.constant(gamma * C.T))
     shifted = graph.op("Add", products, graph.number(coef0))
@@ -81,9 +99,10 @@ def _add_apart(graph: Graph, sums: str, x: str, c: str) -> str:
     return graph.op("Add", sums, graph.op("Abs", graph.op("Sub", column, c)))
 
 
-_KERNELS = {
+_KERNELS: dict[str, Callable[..., str]] = {
     "rbf": _rbf,
     "laplacian": _laplacian,
+    "rbf+laplacian": _mean_of_kernels,
     "polynomial": _polynomial,
     "cosine": _cosine,
 }

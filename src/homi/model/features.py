@@ -10,7 +10,7 @@ import numpy as np
 
 from homi.graph import Neighbors, nearest, neighbor_laplacian
 from homi.linalg import Array
-from homi.model.kernel_map import KernelMap
+from homi.model.kernel_map import KernelMap, Triangle
 from homi.moments import Moments, column_scaling
 from homi.solver import Basis, ScaledRows, compact_rows, is_wide
 from homi.typing import Matrix
@@ -21,11 +21,14 @@ MANY_FEATURES = 1_000
 
 
 class RowSpace(NamedTuple):
-    """Scaling of the features as given, and a basis of the space of their rows."""
+    """Scaling of the features as given, and a basis of the space of their rows.
+
+    The features as given of a kernel are its values with the landmarks.
+    """
 
     mean: Array
     scale: Array
-    basis: Basis
+    basis: Basis | Triangle
 
     def features(self, X: Matrix) -> Array:
         """Return coordinates of rows, projected onto the space if they are new."""
@@ -40,7 +43,7 @@ class FeatureSpace:
     Attributes
     ----------
     features : array or CSR matrix
-        The rows, or their Nyström features.
+        The rows, coordinates of them, or their Nyström features.
     moments : Moments
         Moments of the scaled features, with the graph of the rows if there is one.
     mean, scale : ndarray of shape (n_features,)
@@ -51,7 +54,7 @@ class FeatureSpace:
         Weights of the rows; None for 1 each.
     row_space : RowSpace or None
         The way back to features as given, where ``features`` are coordinates in the
-        space of the rows; None where they are not.
+        space of the rows or of the landmarks; None where they are not.
     """
 
     features: Any
@@ -74,9 +77,8 @@ class FeatureSpace:
 
     def features_of(self, X: Matrix) -> Matrix:
         """Return the features of other rows."""
-        if self.kernel_map is not None:
-            return self.kernel_map(X)
-        return X if self.row_space is None else self.row_space.features(X)
+        given = X if self.kernel_map is None else self.kernel_map(X)
+        return given if self.row_space is None else self.row_space.features(given)
 
 
 def is_compacted(n: int, m: int) -> bool:
@@ -131,10 +133,13 @@ def kernel_features(
     X: Matrix, Y: Matrix, kernel_map: KernelMap, *, weights: Array | None = None
 ) -> FeatureSpace:
     """Return Nyström features of the rows, without a graph."""
-    features = kernel_map(X)
+    basis = Triangle(kernel_map.triangle)
+    features = basis.features(kernel_map(X))
     moments = Moments.from_rows(features, Y, weights)
     m = features.shape[1]
-    return FeatureSpace(features, moments, np.zeros(m), np.ones(m), kernel_map, weights)
+    mean, scale = np.zeros(m), np.ones(m)
+    space = RowSpace(mean, scale, basis)
+    return FeatureSpace(features, moments, mean, scale, kernel_map, weights, space)
 
 
 def with_labels(space: FeatureSpace, Y: Array) -> FeatureSpace:
@@ -166,9 +171,8 @@ def with_exact_graph(
 
 def units_of(space: FeatureSpace) -> dict[str, Array]:
     """Return ``mean`` and ``scale`` of the rows for the graph."""
-    if space.row_space is not None:
-        return {"mean": space.row_space.mean, "scale": space.row_space.scale}
-    if space.kernel_map is None:
-        return {"mean": space.mean, "scale": space.scale}
-    scaler = space.kernel_map.scaler
-    return {"mean": scaler.mean, "scale": scaler.scale} if scaler else {}
+    if space.kernel_map is not None:
+        scaler = space.kernel_map.scaler
+        return {"mean": scaler.mean, "scale": scaler.scale} if scaler else {}
+    units = space.row_space or space
+    return {"mean": units.mean, "scale": units.scale}

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from homi.linalg import Array
-from homi.solver import Basis, Params
+from homi.solver import Params
 from homi.typing import Fields
 
 
 def fitted_attributes(
-    params: Params, mean: Array, scale: Array, basis: Basis | None = None
+    params: Params, mean: Array, scale: Array, basis: Any = None
 ) -> Fields:
     """Return attributes by name; ``basis`` maps compacted features back."""
     if basis is None:
@@ -29,7 +31,7 @@ def fitted_attributes(
     }
 
 
-def _widened(params: Params, scale: Array, basis: Basis) -> tuple[Array, Array]:
+def _widened(params: Params, scale: Array, basis: Any) -> tuple[Array, Array]:
     """Return W and WB for features as given; B is applied to the smaller matrix.
 
     Both may take gigabytes: each is written once, where it stays.

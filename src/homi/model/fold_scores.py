@@ -58,7 +58,11 @@ def folds(space: FeatureSpace, Y: Array, L: Matrix, seed: int) -> Iterator[Fold]
     matrix is scaled to that of all rows, so that γ means the same.
     """
     parts = held_out_rows(len(Y), seed)
-    moments = [Moments.from_rows(space.features[rows], Y[rows]) for rows in parts]
+    w = space.weights
+    moments = [
+        Moments.from_rows(space.features[rows], Y[rows], None if w is None else w[rows])
+        for rows in parts
+    ]
     for k, rows in enumerate(parts):
         others = np.sort(np.concatenate(parts[:k] + parts[k + 1 :]))
         rest = reduce(add, moments[:k] + moments[k + 1 :])
@@ -122,7 +126,8 @@ def corrections_by_folds(
     found = {name: np.empty(Y.shape) for name in names}
     for fold in folds(space, Y, L if params["gamma"] > 0 else None, seed):
         path = weight_path(fold.moments, params["lam"], params["gamma"])
-        rows = path.of(space.features[fold.others], space.mean, space.scale)
+        w = None if space.weights is None else space.weights[fold.others]
+        rows = path.of(space.features[fold.others], space.mean, space.scale, w)
         for own, weight in kinds.items():
             scores = _scores(space, fold, path, shares(path.values, weight))
             found[own, 0.0][fold.held_out] = scores + fold.gap
@@ -130,7 +135,7 @@ def corrections_by_folds(
                 continue
             seen = rows.weighted(Y[fold.others], path.values, weight)
             given = weight if own else None
-            correct = Correction(seen, Y[fold.others], label_weight=given)
+            correct = Correction(seen, Y[fold.others], w, given)
             for beta in betas:
                 B, t = correct(beta)
                 found[own, beta][fold.held_out] = scores @ B + t + fold.gap

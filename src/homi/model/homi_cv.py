@@ -19,24 +19,20 @@ from homi.base._compat import CallbackSupportMixin, Interval, StrOptions
 from homi.base.classifier import MultiLabelClassifier, strictly_inside
 from homi.base.validation import checks_parameters, reports_to_callbacks
 from homi.base.warn import warn
-from homi.linear import fit_sigmoids
-from homi.model.features import (
-    FeatureSpace,
-    is_compacted,
-    kernel_features,
-    linear_features,
-)
+from homi.linear import choose_strength, fit_pooled_sigmoids
+from homi.model.candidate_features import CandidateFeatures
+from homi.model.chosen_fit import Chosen, ChosenFit
 from homi.model.graphs import warn_of_few_rows
 from homi.model.homi import HOMI
-from homi.model.kernel_map import KERNELS, KernelMap
-from homi.model.route import check_direct
+from homi.model.kernel_map import KERNELS
 from homi.model.scoring import OBJECTIVES, Array, objective
-from homi.model.search import Candidate, FeatureChoice, Grid, Search
+from homi.model.search import Calibrated, Grid, Search, Stage
+from homi.model.weights import check_label_weight, check_sample_weight
 from homi.typing import Fields, Matrix, MatrixLike, RandomState
 
 #: Penalties tried by default.
 _LAMS = tuple(float(x) for x in np.logspace(-3, 4, 15))
-#: Weights of the graph, 0 (no graph) always among them.
+#: Weights of the graph tried for ``gammas=None``, beside 0.
 _GAMMAS = (0.01, 0.03, 0.1, 0.3, 1.0)
 #: Weights of a label's errors, beside 1. The smaller the weight, the more λ and γ
 #: shrink the label toward its mean, which suits rare labels.
@@ -50,7 +46,7 @@ _WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 #: Numbers of neighbors; 10 is tried first, the others if it helps.
 _NEIGHBORS = (5, 10, 20)
 #: Keys of ``cv_results_``.
-_COLUMNS = ("params", "score", "held_out", "weighted", "calibrated")
+_COLUMNS = ("params", "score", "held_out", "weighted")
 
 
 class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
@@ -66,35 +62,39 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
 
     with the centered rows :math:`\tilde x`, so that no model is fitted twice.
 
-    The search has four stages. Features (standardized or not, as they are or Nyström
-    features of a kernel) and λ, without a graph. The width of each kernel. By five
-    folds, the graph: γ, the number of neighbors, and λ around the best. By the same
-    folds, the label correction of ``correlation="held-out"`` in :class:`HOMI` and its
-    strength, with equal weights of the labels or with one for each label. A label's
-    weight is the one with the least leave-one-out squared error, in effect a λ of its
-    own; such weights are taken unless the objective is worse by more than one standard
-    error over folds. Intercepts are not penalized, so that the ridge regressions of
-    scikit-learn's ``RidgeCV`` are among the candidates.
+    The search compares candidates on at most 2,000 rows and with 300 landmarks of a
+    kernel. Its stages: features (standardized or not, as they are or Nyström features
+    of a kernel) and λ, without a graph; the width of each kernel; the mean of both
+    kernels; by five folds, the graph, if ``gammas`` are given; by the same folds, the
+    label correction of ``correlation="held-out"`` in :class:`HOMI` and its strength,
+    with equal weights of the labels or with one for each label. A label's weight is the
+    one with the least leave-one-out squared error, in effect a λ of its own; such
+    weights are taken unless the objective is worse by more than one standard error over
+    folds. What was chosen is then fitted to all rows and with ``n_components``
+    landmarks, with λ and label weights chosen once more. Intercepts are not penalized,
+    so that the ridge regressions of scikit-learn's ``RidgeCV`` are among the
+    candidates.
 
-    Last, Platt's sigmoid maps each label's held-out scores to log-odds. A label keeps
-    its order of the rows, but the labels of a row are compared by their probabilities:
-    squared errors leave scores of rare labels too near to those of frequent ones.
+    Candidates are compared, and scores of the final model mapped to log-odds, by
+    Platt's sigmoids of held-out scores. The slopes of all labels have a common prior,
+    so that a label with one or two positives is ranked like the others.
     ``decision_function`` gives the log-odds, and ``predict_proba`` is calibrated.
 
     Parameters
     ----------
-    scoring : str or callable, default="average_precision"
-        Score to maximize: "average_precision" of all labels of all rows together,
-        "neg_mean_squared_error", a metric of ``homi.metrics`` by name (losses are
-        minimized), or a function of Y and scores, which is computed on all rows and,
-        where labels may have weights, on each fold. A label is predicted where its
-        score exceeds one half.
+    scoring : str, callable or None, default=None
+        Score to maximize: "neg_log_loss"; "average_precision" of all labels of all rows
+        together; "neg_mean_squared_error"; a metric of ``homi.metrics`` by name (losses
+        are minimized); or a function of Y and scores, which is computed on all rows
+        and, where labels may have weights, on each fold. The scores are probabilities;
+        without calibration, a label is predicted where its score exceeds one half.
+        None for "neg_log_loss", or "neg_mean_squared_error" without calibration.
     lams : array-like of float in (0, inf), default=None
         λ to try; None for 15 values from 0.001 to 10,000, times the mean variance of
         the features where these are neither standardized nor those of a kernel.
-    gammas : array-like of float in [0, inf), default=None
-        γ to try beside 0, which is no graph; None for five from 0.01 to 1. Empty for
-        no graph.
+    gammas : array-like of float in [0, inf), default=()
+        γ to try beside 0, which is no graph; None for five from 0.01 to 1. Empty for no
+        graph: with a kernel, it gained nothing on the data sets of the documentation.
     label_weights : array-like of float in (0, inf), default=None
         Weights to choose from for each label beside 1; None for eight from 0.001 to
         10. Empty for 1 alone.
@@ -110,22 +110,23 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
     n_neighbors : int, or array-like of int in [1, inf), default=(5, 10, 20)
         Numbers of neighbors in the graph. The one nearest to 10 is tried first, and
         the others if that graph helps.
-    n_components : int in [1, inf), default=1000
-        Largest number of Nyström features.
+    n_components : int in [1, inf), default=1500
+        Most landmarks of a kernel. With as many as rows, the kernel is exact.
     standardize : bool or "auto", default="auto"
         Whether to scale every feature to mean 0 and variance 1; "auto" tries both.
     calibration : "sigmoid" or None, default="sigmoid"
-        Whether scores become log-odds. The label correction is then chosen by
-        probabilities. None for the scores of ``best_estimator_`` as they are.
+        Whether scores become log-odds. None for the scores of ``best_estimator_`` as
+        they are.
     time_budget : float in (0, inf) or None, default=None
         Seconds after which no further candidate is tried, with a warning. Every λ of
         the first features is always tried: a ridge regression with a chosen penalty.
+    verbose : int, default=0
+        With 1, a line for each stage of the search is printed.
     n_jobs : int or None, default=None
-        Number of threads that try features; None is one, -1 as many as processors.
-        Each holds features of its own in memory.
+        Number of threads that grow trees; None is one, -1 as many as processors.
     random_state : int, RandomState instance or None, default=0
-        Seed of the landmarks of kernels and of the folds; None for another one at
-        each fit.
+        Seed of the sample, the landmarks of kernels and the folds; None for another one
+        at each fit.
 
     Attributes
     ----------
@@ -139,22 +140,24 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
         Slope and offset that map the decision scores of ``best_estimator_`` to
         log-odds. None without calibration.
     best_score_ : float
-        Its cross-validated score.
+        Its cross-validated score, on the sample of the search.
     cv_results_ : dict of list
         One entry for each candidate, in the order tried: ``"params"``; ``"score"``;
         ``"held_out"``, "one row" for leave-one-out and "a fold" for folds;
-        ``"weighted"``, whether each label has a weight of its own; ``"calibrated"``,
-        whether the score was computed from probabilities.
+        ``"weighted"``, whether each label has a weight of its own.
+    search_report_ : dict of list
+        One entry for each stage: ``"stage"``; ``"candidates"``, how many were tried;
+        ``"best_score"`` so far; ``"seconds"``; ``"cut_short"``, whether
+        ``time_budget`` ended it. ``pandas.DataFrame(model.search_report_)`` shows it.
     classes_, label_names_, n_features_in_, feature_names_in_
         As in :class:`HOMI`.
 
     Notes
     -----
-    One eigenvalue problem of the features' Gram matrix serves all λ, and one for each
-    fold and λ all γ; another candidate costs one product of the rows with the weights.
-    The moments of a fold's training rows are sums. The rows are held in memory as dense
-    coordinates. Graphs are compared by folds, because a left-out row would keep its
-    edges, which no new row has.
+    One eigenvalue problem of the features' Gram matrix, or of the rows' where they are
+    fewer, serves all λ; another candidate costs one product of the rows with the
+    weights. Distances serve all widths. Graphs are compared by folds, because a
+    left-out row would keep its edges, which no new row has.
 
     Progress is shown by scikit-learn's callbacks:
     ``HOMICV().set_callbacks(sklearn.callback.ProgressBar())``.
@@ -178,7 +181,7 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
 
     _label_squares = 2
     _parameter_constraints = {
-        "scoring": [StrOptions(set(OBJECTIVES)), callable],
+        "scoring": [StrOptions(set(OBJECTIVES)), callable, None],
         "lams": ["array-like", None],
         "gammas": ["array-like", None],
         "label_weights": ["array-like", None],
@@ -190,25 +193,27 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
         "standardize": ["boolean", StrOptions({"auto"})],
         "calibration": [StrOptions({"sigmoid"}), None],
         "time_budget": [Interval(Real, 0, None, closed="neither"), None],
+        "verbose": ["verbose"],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
 
     def __init__(
         self,
-        scoring: str | Callable[..., float] = "average_precision",
+        scoring: str | Callable[..., float] | None = None,
         *,
         lams: ArrayLike | None = None,
-        gammas: ArrayLike | None = None,
+        gammas: ArrayLike | None = (),
         label_weights: ArrayLike | None = None,
         betas: ArrayLike | None = None,
         kernels: Sequence[str] = _KERNELS,
         widths: ArrayLike | None = None,
         n_neighbors: int | ArrayLike = _NEIGHBORS,
-        n_components: int = 1000,
+        n_components: int = 1500,
         standardize: bool | Literal["auto"] = "auto",
         calibration: Literal["sigmoid"] | None = "sigmoid",
         time_budget: float | None = None,
+        verbose: int = 0,
         n_jobs: int | None = None,
         random_state: RandomState = 0,
     ) -> None:
@@ -224,10 +229,17 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
         self.standardize = standardize
         self.calibration = calibration
         self.time_budget = time_budget
+        self.verbose = verbose
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: MatrixLike, y: MatrixLike) -> Self:
+    def fit(
+        self,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: ArrayLike | None = None,
+        label_weight: ArrayLike | None = None,
+    ) -> Self:
         """Choose hyper-parameters by cross-validation, then fit to all rows.
 
         Parameters
@@ -236,69 +248,83 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
             Rows.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
             Labels: 0/1 or boolean, one column each, or 1-D classes.
+        sample_weight : array-like of shape (n_samples,) or float, default=None
+            Weights of the rows: one of weight w counts as w equal rows, and one of
+            weight 0 not at all. Metrics other than "neg_log_loss" and
+            "neg_mean_squared_error" ignore them. None for 1 each.
+        label_weight : array-like of shape (n_labels,), default=None
+            Weights of the labels' squared errors, as in :class:`HOMI`, instead of those
+            chosen.
 
         Returns
         -------
         self : HOMICV
             The fitted classifier.
         """
-        self.fit_held_out(X, y)
+        self.fit_held_out(X, y, sample_weight, label_weight)
         return self
 
     @reports_to_callbacks
     @checks_parameters
-    def fit_held_out(self, X: MatrixLike, y: MatrixLike) -> Array:
+    def fit_held_out(
+        self,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: ArrayLike | None = None,
+        label_weight: ArrayLike | None = None,
+    ) -> Array:
         """Fit, and return the held-out scores of the chosen model.
 
         Parameters
         ----------
-        X, y
+        X, y, sample_weight, label_weight
             As in ``fit``.
 
         Returns
         -------
         scores : ndarray of shape (n_samples, n_labels)
             ``decision_function`` of each row by a model fitted without it: to all other
-            rows, or to other folds where a graph or corrections were tried. The
-            sigmoids and the share of each label are those of all rows.
+            rows, or to other folds with a graph. The sigmoids and the share of each
+            label are those of all rows.
         """
         rows, target = self._check_fit_input(X, y)
-        Y = target.indicator
-        Y = np.asarray(dense(Y), dtype=np.float64)
+        Y = np.asarray(dense(target.indicator), dtype=np.float64)
+        weights = check_sample_weight(sample_weight, len(Y))
+        given = check_label_weight(label_weight, target.names)
         grid = self._grid(rows)
         self._check_rows_fit(rows.shape[0])
         groups = self._init_callback_context(max_subtasks=None)
         groups.call_on_fit_task_begin(estimator=self, X=X, y=y)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        features = CandidateFeatures(
+            rows, Y, weights, n_landmarks=self.n_components, seed=seed
+        )
         search = Search(
-            rows,
-            Y,
-            lambda choice: self._build_features(choice, rows, Y, seed),
-            objective(self.scoring),
-            deadline=self._deadline(),
-            n_jobs=self.n_jobs,
-            seed=seed,
-            calibrate=self.calibration is not None,
-            after=self._tell(groups, X, y),
+            features,
+            Calibrated(objective(self._scoring()), self.calibration is not None),
+            given,
+            self._deadline(),
+            seed,
+            self._tell(groups, X, y),
+            bool(self.verbose),
         )
         search.run(grid)
-        if search.was_cut_short:
-            warn(
-                f"time_budget={self.time_budget:g} seconds ended the search after "
-                f"{len(search.tried)} candidates; the best of these is taken. Raise "
-                "it for a better model, or pass kernels=() to search less."
-            )
-        self._store(search)
-        plain = self.calibration is None
-        held_out = (search.scores if plain else search.comparable()) - 0.5
-        self._calibrate(held_out, Y)
-        self.label_weight_ = search.label_weight(grid.label_weights)
-        self.best_estimator_ = HOMI(
-            **self.best_params_,
-            n_components=self.n_components,
-            penalize_bias=False,
-            random_state=seed,
-        ).fit(rows, Y, label_weight=self.label_weight_)
+        self._warn_of_time(search)
+        chosen = search.timed(
+            "fit",
+            ChosenFit(
+                rows,
+                Y,
+                weights,
+                search,
+                grid,
+                n_components=self.n_components,
+                seed=seed,
+            ),
+        )
+        self._store(search, chosen)
+        held_out = chosen.scores - 0.5
+        self._calibrate(held_out, Y, weights)
         groups.call_on_fit_task_end(
             estimator=self, X=X, y=y, reconstruction_attributes=lambda: {}
         )
@@ -306,19 +332,37 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
 
     explain = HOMI.explain
 
-    def _store(self, search: Search) -> None:
+    def _scoring(self) -> str | Callable[..., float]:
+        if self.scoring is not None:
+            return self.scoring
+        return "neg_mean_squared_error" if self.calibration is None else "neg_log_loss"
+
+    def _warn_of_time(self, search: Search) -> None:
+        if search.was_cut_short:
+            warn(
+                f"time_budget={self.time_budget:g} seconds ended the search after "
+                f"{len(search.tried)} candidates; the best of these is taken. Raise "
+                "it for a better model, or pass kernels=() to search less."
+            )
+
+    def _store(self, search: Search, chosen: Chosen) -> None:
         columns = map(list, zip(*search.tried, strict=True))
         self.cv_results_ = dict(zip(_COLUMNS, columns, strict=True))
-        self.best_params_: Fields = search.best.params
+        stages = map(list, zip(*search.stages, strict=True))
+        self.search_report_ = dict(zip(Stage._fields, stages, strict=True))
+        self.best_params_: Fields = chosen.params
         self.best_score_ = search.best.value
+        self.label_weight_ = chosen.label_weight
+        self.best_estimator_ = chosen.model
 
-    def _calibrate(self, scores: Array, Y: Array) -> None:
+    def _calibrate(self, scores: Array, Y: Array, weights: Array | None) -> None:
         self.odds_slope_: Array | None = None
         self.odds_offset_: Array | None = None
         if self.calibration is not None:
-            sigmoids = fit_sigmoids(scores, Y)
+            strength = choose_strength(scores, Y, weights)
+            found = fit_pooled_sigmoids(scores, Y, strength=strength, weights=weights)
             # A sigmoid's exponent falls as the log-odds rise.
-            self.odds_slope_, self.odds_offset_ = -sigmoids.slope, -sigmoids.offset
+            self.odds_slope_, self.odds_offset_ = -found.slope, -found.offset
 
     def _as_log_odds(self, scores: Array) -> Array:
         if self.odds_slope_ is None or self.odds_offset_ is None:
@@ -328,7 +372,8 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
     def _tell(self, groups: Any, X: Matrix, y: Matrix) -> Any:
         """Return what tells callbacks of each group of candidates that was tried."""
 
-        def after(best: Candidate) -> None:
+        def after(search: Search) -> None:
+            best = search.best
             group = groups.subcontext(task_name="candidates")
             group.call_on_fit_task_begin(estimator=self, X=X, y=y)
             group.call_on_fit_task_end(
@@ -340,35 +385,6 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
             )
 
         return after
-
-    def _build_features(
-        self, choice: FeatureChoice, X: Matrix, Y: Matrix, seed: int
-    ) -> tuple[FeatureSpace, Fields, float]:
-        named: Fields = {
-            "kernel": choice.kernel,
-            "standardize": choice.standardize,
-        }
-        if choice.kernel is None:
-            n, m = X.shape
-            compact = is_compacted(n, m)
-            check_direct(n + 1 if compact else m)
-            space = linear_features(
-                X, Y, standardize=choice.standardize, compact=compact
-            )
-            variance = np.trace(space.moments.Sxx) / space.n_features
-            unit = float(variance / space.moments.n) if self.lams is None else 1.0
-            return space, named, unit or 1.0
-        mapped = KernelMap(
-            X,
-            choice.kernel,
-            self.n_components,
-            {},
-            standardize=choice.standardize,
-            rng=check_random_state(seed),
-            factor=choice.width,
-        )
-        named |= {"kernel_params": {"gamma": mapped.nystroem.gamma}}
-        return kernel_features(X, Y, mapped), named, 1.0
 
     def _grid(self, X: Matrix) -> Grid:
         (n, m), thin = X.shape, sparse.issparse(X)
@@ -385,6 +401,7 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
             n_neighbors=self._checked_neighbors(n),
             label_weights=_checked("label_weights", self.label_weights, _LABEL_WEIGHTS),
             betas=_checked("betas", self.betas, _BETAS),
+            in_units=self.lams is None,
         )
 
     def _checked_neighbors(self, n: int) -> list[int]:
@@ -410,7 +427,7 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
     def _check_rows_fit(self, n: int) -> None:
         """Raise MemoryError if the features of a candidate do not fit."""
         # Kernel values of all landmarks, and the features made of them.
-        mapped = 2 * min(self.n_components, n) if len(self.kernels) else 0
+        mapped = 3 * min(self.n_components, n) if len(self.kernels) else 0
         memory.check(
             8 * n * mapped,
             f"HOMICV with {n:,} rows and {min(self.n_components, n):,} kernel features",

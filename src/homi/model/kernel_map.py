@@ -1,4 +1,4 @@
-"""Nyström features of a kernel."""
+"""Kernels of rows and landmarks, and Nyström features made of them."""
 
 from __future__ import annotations
 
@@ -6,28 +6,52 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.kernel_approximation import Nystroem
-from sklearn.metrics.pairwise import euclidean_distances, manhattan_distances
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpstrf
+from sklearn.metrics.pairwise import (
+    euclidean_distances,
+    manhattan_distances,
+    pairwise_kernels,
+)
 
+from homi.arrays import dense
 from homi.base.scaling import Scaler
-from homi.typing import Fields, Matrix
+from homi.typing import Array, Fields, Matrix
 
 #: Kernels by name, each with the parameters that it takes.
 KERNELS = {
     "rbf": {"gamma"},
     "laplacian": {"gamma"},
+    "rbf+laplacian": {"gamma", "laplacian_gamma"},
     "polynomial": {"gamma", "degree", "coef0"},
     "cosine": set[str](),
+}
+
+#: Distances that a kernel falls with, and the parameter that is the rate.
+RATES = {
+    "rbf": {"rbf": "gamma"},
+    "laplacian": {"laplacian": "gamma"},
+    "rbf+laplacian": {"rbf": "gamma", "laplacian": "laplacian_gamma"},
 }
 
 #: Rows among which the median distance is taken.
 _SAMPLE = 1000
 
+#: A landmark counts as a combination of those before it where the remainder of its
+#: kernel value with itself is below this share of the largest.
+_RANK = 1e-10
+
+#: Cost of a stored value in a city-block distance of sparse rows, relative to that of a
+#: number in one of dense rows.
+_SPARSE_COST = 6
+
 Kernel = str | Callable[..., float]
 
 
 class KernelMap:
-    """Features whose inner products approximate a kernel.
+    """Kernel values of rows and landmarks.
 
     Parameters
     ----------
@@ -36,15 +60,14 @@ class KernelMap:
     kernel : str or callable
         One of ``KERNELS``, or a function of two rows.
     n_components : int
-        Largest number of landmarks; with all rows, the features are exact.
+        Largest number of landmarks; with all rows, the kernel is exact. Landmarks that
+        are combinations of others in the space of the kernel are left out.
     params : dict
         Parameters of the kernel. A width that is not given follows from the median
         distance between rows.
     standardize : bool
         Whether to scale features to variance 1 (and mean 0, unless sparse) first.
     rng : RandomState
-    factor : float
-        Factor of the default width.
     weights : ndarray of shape (n_samples,) or None
         Weights of the rows, for their mean and scale only: landmarks and the median
         distance ignore them.
@@ -52,9 +75,20 @@ class KernelMap:
     Attributes
     ----------
     scaler : Scaler or None
-    nystroem : Nystroem
-        scikit-learn's, fitted.
+    kernel, params
+        As given, with the widths that were found.
+    landmarks : array or CSR matrix of shape (n_landmarks, n_features)
+        Scaled rows.
+    indices : ndarray of shape (n_landmarks,)
+        Their places among the rows.
+    triangle : ndarray of shape (n_landmarks, n_landmarks)
+        Cholesky factor of the landmarks' kernel matrix.
+    normalization : ndarray of shape (n_landmarks, n_landmarks) or None
+        What kernel values are multiplied by; None for nothing. Files of earlier
+        versions have one.
     """
+
+    normalization: Array | None = None
 
     def __init__(
         self,
@@ -65,34 +99,125 @@ class KernelMap:
         *,
         standardize: bool,
         rng: np.random.RandomState,
-        factor: float = 1.0,
         weights: Any = None,
     ) -> None:
         self.scaler = Scaler(X, weights) if standardize else None
-        rows = self._scaled(X)
-        count = min(n_components, X.shape[0])
-        given: Fields
+        rows, self.kernel = self._scaled(X), kernel
+        self.params = params
         if isinstance(kernel, str):
-            given = _width(kernel, rows, rng, factor) | _known(kernel, params)
-        else:
-            given = {"kernel_params": params or None}
-        self.nystroem = Nystroem(
-            kernel=kernel, n_components=count, random_state=rng, **given
-        ).fit(rows)
+            self.params = _widths(kernel, rows, rng, params) | _known(kernel, params)
+        drawn = rng.permutation(X.shape[0])[:n_components]
+        K = kernel_values(kernel, rows[drawn], rows[drawn], self.params)
+        self.triangle, kept = independent(K)
+        self.indices = drawn[kept]
+        self.landmarks = rows[self.indices]
 
     @classmethod
-    def restore(cls, nystroem: Nystroem, scaler: Scaler | None) -> KernelMap:
+    def restore(
+        cls,
+        kernel: str,
+        params: Fields,
+        scaler: Scaler | None,
+        landmarks: Matrix,
+        indices: NDArray[np.intp],
+        normalization: Array | None,
+    ) -> KernelMap:
         """Return a KernelMap with the attributes of an earlier one."""
         kernel_map = cls.__new__(cls)
-        kernel_map.nystroem, kernel_map.scaler = nystroem, scaler
+        kernel_map.kernel, kernel_map.params = kernel, params
+        kernel_map.scaler, kernel_map.landmarks = scaler, landmarks
+        kernel_map.indices, kernel_map.normalization = indices, normalization
         return kernel_map
 
-    def __call__(self, X: Matrix) -> Matrix:
-        """Return the Nyström features of rows."""
-        return self.nystroem.transform(self._scaled(X))
+    def __call__(self, X: Matrix) -> Array:
+        """Return the kernel values of rows and landmarks."""
+        rows = self._scaled(X)
+        K = kernel_values(self.kernel, rows, self.landmarks, self.params)
+        return K if self.normalization is None else K @ self.normalization.T
 
     def _scaled(self, X: Matrix) -> Any:
         return X if self.scaler is None else self.scaler(X)
+
+
+class Triangle:
+    """Basis of the landmarks: from Nyström features to kernel values."""
+
+    def __init__(self, triangle: Array) -> None:
+        self._triangle = triangle
+
+    def features(self, K: Array) -> Array:
+        """Return features whose inner products approximate the kernel: ``K T⁻ᵀ``."""
+        solved = solve_triangular(
+            self._triangle, K.T, lower=True, check_finite=False, overwrite_b=True
+        )
+        return np.ascontiguousarray(solved.T)
+
+    def widen(self, W: Array, out: Array) -> Array:
+        """Compute ``out = T⁻ᵀW``, the weights of kernel values."""
+        out[:] = solve_triangular(
+            self._triangle, W, lower=True, trans=1, check_finite=False
+        )
+        return out
+
+    def written_out(self) -> Array:
+        """Return ``T⁻ᵀ`` as an array."""
+        size = len(self._triangle)
+        return self.widen(np.eye(size), np.empty((size, size)))
+
+
+def independent(K: Array) -> tuple[Array, NDArray[np.intp]]:
+    """Return the Cholesky factor of K in the places that are independent, and these."""
+    tol = _RANK * max(float(K.diagonal().max()), np.finfo(float).tiny)
+    factor, pivots, rank, _ = dpstrf(np.asfortranarray(K), tol=tol, lower=1)
+    # Zeros have no independent place; one represents them.
+    rank = max(int(rank), 1)
+    triangle = np.tril(factor[:rank, :rank])
+    if not triangle[0, 0] > 0:
+        triangle[0, 0] = 1.0
+    return triangle, pivots[:rank].astype(np.intp) - 1
+
+
+def kernel_values(kernel: Kernel, A: Matrix, B: Matrix, params: Fields) -> Array:
+    """Return the kernel of all pairs of rows of A and B."""
+    if not isinstance(kernel, str) or kernel not in RATES:
+        return np.asarray(
+            pairwise_kernels(A, B, metric=kernel, **params), dtype=np.float64
+        )
+    rates = RATES[kernel]
+    parts = (
+        fall(distances(kind, A, B), params[name], overwrite=True)
+        for kind, name in rates.items()
+    )
+    K = next(parts)
+    for part in parts:
+        K += part
+    return K if len(rates) == 1 else K / len(rates)
+
+
+def fall(D: Array, rate: float, *, overwrite: bool = False) -> Array:
+    """Return ``exp(-rate D)``."""
+    K = np.multiply(D, -rate, out=D if overwrite else None)
+    return np.exp(K, out=K)
+
+
+def distances(kind: str, A: Matrix, B: Matrix) -> Array:
+    """Return squared Euclidean ("rbf") or city-block ("laplacian") distances."""
+    if kind == "rbf":
+        return np.asarray(euclidean_distances(A, B, squared=True), dtype=np.float64)
+    if sparse.issparse(A) and sparse.issparse(B):
+        n, m = A.shape
+        # Rows of few stored values are compared value by value.
+        if _SPARSE_COST * (A.nnz / max(n, 1) + B.nnz / max(B.shape[0], 1)) > m:
+            A, B = dense(A), dense(B)
+    return np.asarray(manhattan_distances(A, B), dtype=np.float64)
+
+
+def default_rate(D: Array) -> float:
+    """Return 1/(2 d), with d the median distance of a matrix of pairs of rows."""
+    apart = D[np.triu_indices(len(D), 1)]
+    median = float(np.median(apart)) if len(apart) else 0.0
+    # Rows that are mostly equal have no width of their own.
+    return 1.0 / (2.0 * median) if median > 0 else 1.0
 
 
 def _known(kernel: str, params: Fields) -> Fields:
@@ -106,18 +231,14 @@ def _known(kernel: str, params: Fields) -> Fields:
     return params
 
 
-def _width(
-    kernel: str, rows: Any, rng: np.random.RandomState, factor: float
+def _widths(
+    kernel: str, rows: Any, rng: np.random.RandomState, given: Fields
 ) -> dict[str, float]:
-    """Return γ = factor/(2 d), with d the median distance between two rows."""
-    if kernel not in ("rbf", "laplacian"):
-        return {}
-    some = rng.permutation(rows.shape[0])[:_SAMPLE]
-    if kernel == "rbf":
-        distances = euclidean_distances(rows[some], squared=True)
-    else:
-        distances = manhattan_distances(rows[some])
-    apart = distances[np.triu_indices(len(some), 1)]
-    median = float(np.median(apart)) if len(apart) else 0.0
-    # Rows that are mostly equal have no width of their own.
-    return {"gamma": factor / (2.0 * median) if median > 0 else factor}
+    """Return the widths that are not given, by the median distance."""
+    names = RATES.get(kernel, {})
+    some = rng.permutation(rows.shape[0])[:_SAMPLE] if names else ()
+    return {
+        name: default_rate(distances(kind, rows[some], rows[some]))
+        for kind, name in names.items()
+        if name not in given
+    }

@@ -8,18 +8,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from homi.linear import log_loss
 from homi.metrics import METRICS
 from homi.typing import Matrix
 
 Array = NDArray[np.float64]
 
-#: From labels (0/1) and scores (a label is predicted above one half) to a value.
-#: Greater is better.
-Objective = Callable[[Any, Array], float]
+#: Probabilities are kept this far from 0 and 1.
+_LEAST = 1e-6
+
+#: From labels (0/1), scores (a label is predicted above one half) and weights of the
+#: rows, or None, to a value. Greater is better.
+Objective = Callable[[Any, Array, Array | None], float]
 
 
-def average_precision(Y: Matrix, scores: Array) -> float:
-    """Return the micro-averaged average precision.
+def negative_log_loss(Y: Matrix, scores: Array, weights: Array | None = None) -> float:
+    """Return the mean log-likelihood of labels; the scores are probabilities."""
+    return -log_loss(Y, np.clip(scores, _LEAST, 1.0 - _LEAST), weights)
+
+
+def average_precision(Y: Matrix, scores: Array, weights: Any = None) -> float:
+    """Return the micro-averaged average precision; weights have no effect.
 
     The value of scikit-learn's ``average_precision_score``, faster: values are sorted
     instead of indices, and only those of positives are visited.
@@ -34,30 +43,45 @@ def average_precision(Y: Matrix, scores: Array) -> float:
     return float(np.sum(counts * (found / taken)) / len(ones))
 
 
-def negative_squared_error(Y: Matrix, scores: Array) -> float:
+def negative_squared_error(
+    Y: Matrix, scores: Array, weights: Array | None = None
+) -> float:
     """Return the negative mean squared error, the criterion of ``RidgeCV``."""
-    return -float(np.mean((Y - scores) ** 2))
+    errors = np.mean((Y - scores) ** 2, axis=1)
+    return -float(np.average(errors, weights=weights))
 
 
 _OWN: dict[str, Objective] = {
+    "neg_log_loss": negative_log_loss,
     "average_precision": average_precision,
     "neg_mean_squared_error": negative_squared_error,
 }
 
-#: Names of objectives: two of this module, and every metric of ``homi.metrics``.
+#: Names of objectives: three of this module, and every metric of ``homi.metrics``.
 OBJECTIVES = tuple(_OWN | METRICS)
 
 
-def objective(scoring: str | Objective) -> Objective:
-    """Return the objective of a name, or the function itself."""
+def objective(scoring: str | Callable[[Any, Array], float]) -> Objective:
+    """Return the objective of a name, or of a function of labels and scores."""
     if callable(scoring):
-        return scoring
+        return _of_function(scoring)
     return _OWN[scoring] if scoring in _OWN else _of_metric(scoring)
+
+
+def _of_function(function: Callable[[Any, Array], float]) -> Objective:
+    def value(Y: Any, scores: Array, weights: Array | None = None) -> float:
+        return function(Y, scores)
+
+    return value
 
 
 def _of_metric(name: str) -> Objective:
     metric = METRICS[name]
     sign = 1.0 if metric.greater_is_better else -1.0
-    if metric.response == "predict":
-        return lambda Y, scores: sign * metric(Y, (scores > 0.5).astype(np.int8))
-    return lambda Y, scores: sign * metric(Y, scores)
+    cut = metric.response == "predict"
+
+    def value(Y: Any, scores: Array, weights: Array | None = None) -> float:
+        given = (scores > 0.5).astype(np.int8) if cut else scores
+        return sign * metric(Y, given)
+
+    return value

@@ -4,7 +4,14 @@ from homi.solver.held_out import leave_one_out
 from homi.solver.label_blocks import EXACT_LABELS, LEADING, label_rank
 from homi.solver.label_correction import Correction, correct
 from homi.solver.label_weights import shares
-from homi.solver.paths import Path, RowsOnPath, graph_path, ridge_path, weight_path
+from homi.solver.paths import (
+    Path,
+    RowsOnPath,
+    graph_path,
+    ridge_path,
+    weight_path,
+    with_shares,
+)
 from homi.solver.problem import (
     OnSweep,
     Params,
@@ -57,5 +64,6 @@ __all__ = [
     "solve_stepwise",
     "total",
     "weight_path",
+    "with_shares",
     "zero_params",
 ]

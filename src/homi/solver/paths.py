@@ -6,7 +6,7 @@ The intercepts are not penalized.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -35,12 +35,21 @@ class Path:
         """Products of rows and labels."""
         return self.V.T @ self.moments.Sxy
 
+    def with_lam(self, lam: float) -> Path:
+        """Return the path of all label weights for one λ of a path of all λ."""
+        sizes = self.values + lam
+        return Path(lam / sizes, self.V / np.sqrt(sizes), self.moments)
+
     def weights(self, inverse: Array) -> Array:
         """Return W for the ``inverse`` of the diagonal, one for all labels or each."""
         return self.V @ (_by_label(inverse) * self.C)
 
     def of(
-        self, X: Matrix, mean: Array | None = None, scale: Array | None = None
+        self,
+        X: Matrix,
+        mean: Array | None = None,
+        scale: Array | None = None,
+        weights: Array | None = None,
     ) -> RowsOnPath:
         """Return the rows of the moments in these coordinates."""
         # Without a penalty on z the rows are centered.
@@ -48,7 +57,7 @@ class Path:
         P = np.empty((X.shape[0], self.V.shape[1]))
         for rows, block in projected(free, X, self.V, mean, scale):
             P[rows] = block
-        return RowsOnPath(P, self.C, self.moments.y_mean)
+        return RowsOnPath(P, self.C, self.moments.y_mean, weights)
 
 
 @dataclass(frozen=True)
@@ -58,12 +67,29 @@ class RowsOnPath:
     P: Array
     C: Array
     y_mean: Array
+    #: Weights of the rows; None for 1 each.
+    weights: Array | None = None
 
     def held_out(self, Y: Array, inverse: Array) -> Array:
         """Return leave-one-out scores for the ``inverse`` of the diagonal."""
         fitted = self.P @ (inverse[:, None] * self.C) + self.y_mean
-        leverage = np.einsum("ij,ij,j->i", self.P, self.P, inverse) + 1.0 / len(Y)
+        leverage = self._squares @ inverse + 1.0 / self._total
+        if self.weights is not None:
+            leverage = leverage * self.weights
         return without_own(fitted, leverage[:, None], Y, self.y_mean)
+
+    def with_lam(self, values: Array, lam: float) -> RowsOnPath:
+        """Return the rows in the coordinates of ``Path.with_lam``."""
+        sizes = np.sqrt(values + lam)
+        return replace(self, P=self.P / sizes, C=self.C / sizes[:, None])
+
+    @cached_property
+    def _squares(self) -> Array:
+        return self.P * self.P
+
+    @property
+    def _total(self) -> float:
+        return len(self.P) if self.weights is None else float(self.weights.sum())
 
     def weighted(self, Y: Array, values: Array, label_weight: Array) -> Array:
         """Return leave-one-out scores on a weight path, each label with its weight.
@@ -73,7 +99,7 @@ class RowsOnPath:
         scores = np.empty(Y.shape)
         for weight in np.unique(label_weight):
             those = label_weight == weight
-            part = RowsOnPath(self.P, self.C[:, those], self.y_mean[those])
+            part = replace(self, C=self.C[:, those], y_mean=self.y_mean[those])
             inverse = shares(values, np.array([weight]))[:, 0]
             scores[:, those] = part.held_out(Y[:, those], inverse)
         return scores
@@ -84,24 +110,40 @@ class RowsOnPath:
         The smallest squared leave-one-out error decides, on a weight path with these
         ``values``.
         """
-        smallest = _squared_errors(self.held_out(Y, np.ones_like(values)), Y)
+        smallest = self._squared_errors(Y, np.ones_like(values))
         chosen = np.ones(Y.shape[1])
         for weight in weights:
-            tried = self.held_out(Y, shares(values, np.array([weight]))[:, 0])
-            errors = _squared_errors(tried, Y)
+            errors = self._squared_errors(Y, shares(values, np.array([weight]))[:, 0])
             better = errors < smallest
             chosen[better], smallest[better] = weight, errors[better]
         return chosen
 
+    def _squared_errors(self, Y: Array, inverse: Array) -> Array:
+        gap = self.held_out(Y, inverse)
+        gap -= Y
+        gap *= gap
+        w = np.ones(len(Y)) if self.weights is None else self.weights
+        errors: Array = w @ gap
+        return errors
+
+
+def with_shares(
+    scores: Array, Y: Array, y_mean: Array, weights: Array | None = None
+) -> Array:
+    """Return leave-one-out scores with the intercepts for the shares in all rows.
+
+    Without a row that has a rare label, the label's share is smaller by just that row,
+    and scores that hardly differ would be lowest where they should be highest.
+    """
+    w = np.ones(len(Y)) if weights is None else weights
+    rest = np.maximum(w.sum() - w, np.finfo(float).tiny)
+    if len(Y) < 2:
+        return scores
+    return scores + (w / rest)[:, None] * (Y - y_mean)
+
 
 def _by_label(inverse: Array) -> Array:
     return inverse[:, None] if inverse.ndim == 1 else inverse
-
-
-def _squared_errors(scores: Array, Y: Array) -> Array:
-    gap = scores - Y
-    errors: Array = np.einsum("ij,ij->j", gap, gap)
-    return errors
 
 
 def ridge_path(moments: Moments) -> Path:

@@ -1,0 +1,151 @@
+"""Platt scaling of all labels together: slopes shrunk toward those of other labels."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from homi.linalg import Array
+from homi.linear.platt import Sigmoids
+
+#: Precision of the prior of a log-slope: about as much as so many positives say.
+STRENGTH = 3.0
+#: Strengths that ``choose_strength`` compares.
+_STRENGTHS = (0.3, 3.0, 30.0)
+#: Longest steps of a log-slope and of an offset.
+_LONGEST = np.array([[1.0], [3.0]])
+_MAX_ITER = 100
+
+
+class _Fit(NamedTuple):
+    """Scores of mean 0 and variance 1, with Platt's targets and weights."""
+
+    Z: Array
+    targets: Array
+    weights: Array | None
+    unit: Array
+    mean: Array
+
+    def sum(self, A: Array) -> Array:
+        """Return the sum over rows."""
+        return A.sum(axis=0) if self.weights is None else self.weights @ A
+
+
+def fit_pooled_sigmoids(
+    scores: Array,
+    Y: Array,
+    *,
+    strength: float = STRENGTH,
+    weights: Array | None = None,
+    start: Sigmoids | None = None,
+    tol: float = 1e-6,
+) -> Sigmoids:
+    r"""Fit Platt's sigmoids with a common prior of their slopes.
+
+    The slope of each label, for scores of variance 1, is :math:`e^{a}` with
+    :math:`a \sim N(m, 1/k)`; m is the mean of all labels, weighted by what each says of
+    it. A label with few positives says little: its slope is near the common one, and
+    never negative. Offsets have no prior, so that probabilities of each label sum to
+    Platt's targets.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_samples, n_labels)
+        Cross-validated scores.
+    Y : ndarray of shape (n_samples, n_labels)
+        Their labels, 0 or 1.
+    strength : float
+        Precision k of the prior.
+    weights : ndarray of shape (n_samples,), or None
+        Weights of the rows; None for 1 each.
+    start : Sigmoids or None
+        Sigmoids of similar scores to start from.
+    tol : float
+        Longest step, of a log-slope or an offset, at which to stop.
+
+    Returns
+    -------
+    sigmoids : Sigmoids
+        One sigmoid for each label; a label with constant scores has slope 0.
+    """
+    fit = _prepare(scores, Y, weights)
+    line = _start(fit, start)
+    for _ in range(_MAX_ITER):
+        step = _step(fit, line, strength)
+        line += step
+        if np.abs(step).max(initial=0.0) <= tol:
+            break
+    slope = np.exp(line[0]) * fit.unit
+    return Sigmoids(-slope, slope * fit.mean - line[1])
+
+
+def choose_strength(scores: Array, Y: Array, weights: Array | None = None) -> float:
+    """Return the strength of greatest likelihood on rows that were held out."""
+    halves = np.arange(len(Y)) % 2 == 0
+    if not Y[halves].any() or not Y[~halves].any():
+        return STRENGTH
+    losses = dict.fromkeys(_STRENGTHS, 0.0)
+    for part in (halves, ~halves):
+        seen = None if weights is None else weights[part]
+        rest = None if weights is None else weights[~part]
+        for strength in _STRENGTHS:
+            fitted = fit_pooled_sigmoids(
+                scores[part], Y[part], strength=strength, weights=seen
+            )
+            losses[strength] += log_loss(Y[~part], fitted(scores[~part]), rest)
+    return min(losses, key=losses.__getitem__)
+
+
+def log_loss(Y: Array, P: Array, weights: Array | None = None) -> float:
+    """Return the mean negative log-likelihood of labels, given probabilities."""
+    losses = -np.log(np.where(Y > 0, P, 1.0 - P)).mean(axis=1)
+    return float(np.average(losses, weights=weights))
+
+
+def _prepare(scores: Array, Y: Array, weights: Array | None) -> _Fit:
+    total = float(len(Y)) if weights is None else float(weights.sum())
+    w = np.ones(len(Y)) if weights is None else weights
+    positives = w @ Y
+    negatives = total - positives
+    targets = np.where(Y > 0, (positives + 1) / (positives + 2), 1 / (negatives + 2))
+    mean = w @ scores / total
+    Z = scores - mean
+    deviation = np.sqrt(w @ (Z * Z) / total)
+    flat = deviation <= 1e-12 * np.maximum(np.abs(mean), 1.0)
+    unit = np.where(flat, 0.0, 1.0 / np.where(flat, 1.0, deviation))
+    return _Fit(Z * unit, targets, weights, unit, mean)
+
+
+def _start(fit: _Fit, start: Sigmoids | None) -> Array:
+    total = fit.sum(np.ones((len(fit.Z), 1)))[0]
+    share = np.clip(fit.sum(fit.targets) / total, 1e-12, 1 - 1e-12)
+    if start is None:
+        return np.vstack([np.zeros_like(share), np.log(share / (1.0 - share))])
+    live = (fit.unit > 0) & (start.slope < 0)
+    slope = np.where(live, -start.slope / np.where(live, fit.unit, 1.0), 1.0)
+    offset = -(start.offset + start.slope * fit.mean)
+    return np.vstack([np.log(np.clip(slope, 1e-3, 1e3)), offset])
+
+
+def _step(fit: _Fit, line: Array, strength: float) -> Array:
+    """Return a Gauss-Newton step of log-slopes and offsets."""
+    slope = np.exp(line[0])
+    u = slope * fit.Z
+    p = expit(u + line[1])
+    error, curvature = p - fit.targets, p * (1.0 - p)
+    cross = curvature * u
+    h_ab, h_bb = fit.sum(cross), fit.sum(curvature) + 1e-12
+    h_aa = fit.sum(cross * u)
+    # What a label says of its log-slope, with its offset free.
+    said = np.maximum(h_aa - h_ab * h_ab / h_bb, 0.0)
+    trust = said / (said + strength)
+    middle = trust @ line[0] / max(trust.sum(), 1e-12)
+    g_a = fit.sum(error * u) + strength * (line[0] - middle)
+    g_b = fit.sum(error)
+    h_aa = h_aa + strength
+    determinant = h_aa * h_bb - h_ab * h_ab
+    step = np.vstack([h_ab * g_b - h_bb * g_a, h_ab * g_a - h_aa * g_b]) / determinant
+    bounded: Array = np.clip(step, -_LONGEST, _LONGEST)
+    return bounded

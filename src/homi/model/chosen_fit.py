@@ -1,0 +1,190 @@
+"""Fit of the hyper-parameters that a search has chosen, to all rows."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from homi.linalg import Array
+from homi.model.features import FeatureSpace, kernel_features, linear_features
+from homi.model.fold_scores import corrections_by_folds, held_out_rows
+from homi.model.graphs import neighbour_graph
+from homi.model.homi import HOMI
+from homi.model.kernel_map import KernelMap
+from homi.model.route import Fitted, check_direct
+from homi.model.search import Grid, Search, climb
+from homi.solver import (
+    Correction,
+    Params,
+    Path,
+    RowsOnPath,
+    Solution,
+    ridge_path,
+    shares,
+    with_shares,
+)
+from homi.typing import Fields, Matrix
+
+
+class Chosen(NamedTuple):
+    """The model, its parameters and label weights, and held-out scores of all rows."""
+
+    model: HOMI
+    params: Fields
+    label_weight: Array | None
+    scores: Array
+
+
+class ChosenFit:
+    """Fits what was chosen to all rows; λ and label weights are chosen once more.
+
+    Parameters
+    ----------
+    X, Y, weights
+        Rows, labels (0/1) and weights of the rows or None.
+    search : Search
+        The search, after its run.
+    grid : Grid
+        Values that it tried.
+    n_components : int
+        Most landmarks of a kernel.
+    seed : int
+    """
+
+    def __init__(
+        self,
+        X: Matrix,
+        Y: Array,
+        weights: Array | None,
+        search: Search,
+        grid: Grid,
+        *,
+        n_components: int,
+        seed: int,
+    ) -> None:
+        self._X, self._Y, self._weights = X, Y, weights
+        self._search, self._grid = search, grid
+        self._n_components, self._seed = n_components, seed
+
+    def __call__(self) -> Chosen:
+        """Fit, and return the model with its held-out scores."""
+        params = self._search.best.params
+        space = self._features(params)
+        if params["gamma"] > 0:
+            return self._with_graph(params, space)
+        path = ridge_path(space.moments)
+        rows = path.of(space.features, space.mean, space.scale, self._weights)
+        lam = self._lam(path, rows, params["lam"])
+        params = params | {"lam": lam}
+        path, rows = path.with_lam(lam), rows.with_lam(path.values, lam)
+        label_weight = self._label_weight(path, rows)
+        ones = np.ones(self._Y.shape[1])
+        weight = ones if label_weight is None else label_weight
+        scores = rows.weighted(self._Y, path.values, weight)
+        W = path.weights(shares(path.values, weight))
+        z = space.moments.y_mean - space.moments.x_mean @ W
+        B, t, scores = self._corrected(scores, params, label_weight)
+        terms = _terms(path, lam, weight)
+        solution = Solution(Params(W, z, B, t), [terms], converged=True)
+        fitted = Fitted(
+            solution, space.scaling, "none", "direct", len(t), space.kernel_map
+        )
+        model = self._homi(params)
+        model._check_fit_input(self._X, self._Y)
+        model._store(fitted)
+        if self._search.measure.calibrates:
+            scores = with_shares(scores, self._Y, space.moments.y_mean, self._weights)
+        return Chosen(model, params, label_weight, scores)
+
+    def _features(self, params: Fields) -> FeatureSpace:
+        given = {"weights": self._weights}
+        if params["kernel"] is None:
+            n, m = self._X.shape
+            check_direct(min(n + 1, m))
+            return linear_features(
+                self._X,
+                self._Y,
+                standardize=params["standardize"],
+                compact=n + 1 < m,
+                **given,
+            )
+        kernel_map = KernelMap(
+            self._X,
+            params["kernel"],
+            self._n_components,
+            params["kernel_params"],
+            standardize=params["standardize"],
+            rng=check_random_state(self._seed),
+            **given,
+        )
+        return kernel_features(self._X, self._Y, kernel_map, **given)
+
+    def _lam(self, path: Path, rows: RowsOnPath, start: float) -> float:
+        def value(lam: float) -> float:
+            inverse = 1.0 / (path.values + lam)
+            scores = measure.held_out(rows, self._Y, inverse)
+            return measure(self._Y, scores, self._weights)
+
+        measure = self._search.measure
+        found = climb(self._search.lams(self._grid), value, start)
+        return max(found, key=found.__getitem__)
+
+    def _label_weight(self, path: Path, rows: RowsOnPath) -> Array | None:
+        given = self._search.given
+        if given is not None or not self._search.best.weighted:
+            return given
+        return rows.own_weights(self._Y, path.values, self._grid.label_weights)
+
+    def _corrected(
+        self, scores: Array, params: Fields, label_weight: Array | None
+    ) -> tuple[Array, Array, Array]:
+        """Return B, t, and scores of each fold corrected by those of the others."""
+        n_labels = scores.shape[1]
+        if params["correlation"] == "identity":
+            return np.eye(n_labels), np.zeros(n_labels), scores
+        Y, weights, beta = self._Y, self._weights, params["beta"]
+        B, t = Correction(scores, Y, weights, label_weight)(beta)
+        corrected = np.empty_like(scores)
+        for rows in held_out_rows(len(Y), self._seed):
+            others = np.setdiff1d(np.arange(len(Y)), rows)
+            w = None if weights is None else weights[others]
+            correct = Correction(scores[others], Y[others], w, label_weight)
+            own, shift = correct(beta)
+            corrected[rows] = scores[rows] @ own + shift
+        return B, t, corrected
+
+    def _with_graph(self, params: Fields, space: FeatureSpace) -> Chosen:
+        """Fit with a graph; its rows are held out by folds."""
+        graph = neighbour_graph(space, self._X, params["n_neighbors"], self._seed)
+        label_weight = None
+        if self._search.best.weighted:
+            label_weight = self._search.label_weight(params, graph, self._Y, self._grid)
+        betas = [params["beta"]] if "beta" in params else []
+        given = graph.space, self._Y, graph.L, params, betas, self._seed
+        found = corrections_by_folds(*given, label_weight)
+        scores = found[label_weight is not None, betas[0] if betas else 0.0]
+        model = self._homi(params)
+        model.fit(self._X, self._Y, self._weights, label_weight)
+        return Chosen(model, params, label_weight, scores)
+
+    def _homi(self, params: Fields) -> HOMI:
+        return HOMI(
+            **params,
+            n_components=self._n_components,
+            penalize_bias=False,
+            random_state=self._seed,
+        )
+
+
+def _terms(path: Path, lam: float, weight: Array) -> dict[str, float]:
+    """Return the objective in named terms, in the coordinates of the path."""
+    kept = shares(path.values, weight) * path.C
+    gram = (1.0 - path.values)[:, None]
+    errors = np.diag(path.moments.Syy) + np.einsum(
+        "ij,ij->j", kept, gram * kept - 2.0 * path.C
+    )
+    ridge = float(np.sum(path.values[:, None] * kept * kept))
+    loss = float(weight @ np.maximum(errors, 0.0))
+    return {"features": loss + ridge, "labels": lam * len(weight), "graph": 0.0}
