@@ -127,7 +127,7 @@ def test_tuned_logistic_takes_the_penalty_that_is_best_on_held_out_rows(rows):
 
 def test_homi_at_its_best_keeps_its_scores_for_rankings(rows):
     X, Y = rows
-    options = {"kernels": False, "graph": False, "random_state": 0}
+    options = {"kernels": False, "random_state": 0}
     tuned = BestHOMI(**options).fit(X, Y)
     plain = BestHOMI(**options, thresholds=False).fit(X, Y)
     np.testing.assert_array_equal(tuned.ranking_scores(X), plain.decision_function(X))
@@ -140,7 +140,7 @@ def test_homi_at_its_best_keeps_its_scores_for_rankings(rows):
 @pytest.mark.parametrize(
     ("part", "name", "there"),
     [
-        ("kernels", "kernel", {None, "rbf", "laplacian"}),
+        ("kernels", "kernel", {None, "rbf", "laplacian", "rbf+laplacian"}),
         ("graph", "gamma", {0.0, 0.01, 0.03, 0.1, 0.3, 1.0}),
         ("corrections", "correlation", {"identity", "held-out"}),
     ],
@@ -157,12 +157,27 @@ def test_parts_may_be_left_out(part, name, there, rows):
 
 @pytest.mark.parametrize(
     ("options", "there"),
-    [({}, True), ({"graph": False}, False), ({"graph": False, "weights": True}, True)],
+    [
+        ({}, True),
+        ({"kernels": False}, False),
+        ({"kernels": False, "weights": True}, True),
+    ],
 )
 def test_weights_come_with_all_other_parts(options, there, rows):
     X, Y = rows
     model = BestHOMI(**options, thresholds=False, random_state=0).fit(X[:40], Y[:40])
     assert any(model.model_.cv_results_["weighted"]) == there
+
+
+def test_trees_come_with_log_odds(rows):
+    X, Y = rows
+    stages = [
+        BestHOMI(kernels=False, thresholds=False, odds=odds, trees=trees)
+        .fit(X, Y)
+        .model_.search_report_["stage"]
+        for odds, trees in ((True, True), (True, False), (False, True))
+    ]
+    assert ["trees" in stage for stage in stages] == [True, False, False]
 
 
 @pytest.mark.parametrize("baseline", BASELINES.values(), ids=list(BASELINES))

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.special import expit
 from sklearn.base import clone
-from sklearn.calibration import _SigmoidCalibration
 from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.metrics import average_precision_score
 from sklearn.model_selection import KFold
@@ -17,7 +16,10 @@ from sklearn.model_selection import KFold
 from conftest import Callback, needs_callbacks, random_rows
 from homi import HOMI, HOMICV, memory
 from homi.datasets import load
+from homi.linear import choose_strength, fit_pooled_sigmoids, log_loss
 from homi.metrics import hamming_loss, ranking_loss
+from homi.model import candidate_features
+from homi.model.blend import fit_blend, fit_log_odds
 from homi.model.features import linear_features, with_exact_graph
 from homi.model.fold_scores import (
     corrections_by_folds,
@@ -261,32 +263,39 @@ def test_it_chooses_as_ridge_does(seed):
     )
 
 
-def test_the_best_is_refitted():
+@pytest.mark.parametrize("gammas", [(), None])
+def test_the_best_is_a_homi_with_its_parameters(gammas):
     X, Y = random_rows(n=60, m=6, q=4)
-    model = HOMICV(**SMALL).fit(X, Y)
-    # Weights may be taken although they reach a little less.
-    alike = np.array(model.cv_results_["weighted"]) == (model.label_weight_ is not None)
-    last = np.array(model.cv_results_["calibrated"])
-    assert set(np.array(model.cv_results_["held_out"])[last]) == {"a fold"}
-    scores = np.where(alike & last, model.cv_results_["score"], -np.inf)
-    assert model.best_score_ == max(scores)
-    best = model.cv_results_["params"][int(np.argmax(scores))]
-    assert model.best_params_ == best
-    seed = model.best_estimator_.random_state
-    again = HOMI(**best, penalize_bias=False, random_state=seed)
-    again.fit(X, Y, label_weight=model.label_weight_)
-    log_odds = model.odds_slope_ * again.decision_function(X) + model.odds_offset_
+    model = HOMICV(**SMALL, gammas=gammas, trees=False, n_components=40).fit(X, Y)
+    best = model.best_estimator_
+    assert isinstance(best, HOMI)
+    again = clone(best).fit(X, Y, label_weight=model.label_weight_)
+    assert again.get_params() | model.best_params_ == again.get_params()
+    np.testing.assert_allclose(
+        again.decision_function(X), best.decision_function(X), atol=1e-7
+    )
+    assert again.history_[-1] == pytest.approx(best.history_[-1], rel=1e-6)
+    log_odds = model.odds_slope_ * best.decision_function(X) + model.odds_offset_
     np.testing.assert_allclose(log_odds, model.decision_function(X))
-    assert isinstance(model.best_estimator_, HOMI)
+    # Weights may be taken although they reach a little less.
+    alike = [
+        score
+        for score, weighted, held_out in zip(
+            *(model.cv_results_[k] for k in ("score", "weighted", "held_out")),
+            strict=True,
+        )
+        if weighted == (model.label_weight_ is not None) and held_out == "a fold"
+    ]
+    assert model.best_score_ == max(alike)
 
 
 def test_every_part_is_tried():
     X, Y = random_rows(n=60, m=6, q=4)
-    model = HOMICV(lams=[0.1, 1.0, 10.0], random_state=0).fit(X, Y)
+    model = HOMICV(lams=[0.1, 1.0, 10.0], gammas=None).fit(X, Y)
     tried = model.cv_results_["params"]
     for name, values in {
         "standardize": {True, False},
-        "kernel": {None, "rbf", "laplacian"},
+        "kernel": {None, "rbf", "laplacian", "rbf+laplacian"},
         "lam": {0.1, 1.0, 10.0},
         "correlation": {"identity", "held-out"},
         "gamma": {0.0, 0.01, 0.03, 0.1, 0.3, 1.0},
@@ -296,8 +305,18 @@ def test_every_part_is_tried():
     by_folds = model.cv_results_["held_out"].count("a fold")
     # None and five γ for two or three λ, none and five β; more if the graph helped.
     assert by_folds >= 2 * 6 + 6
-    # Six features at first, at least one more width of each kernel.
-    assert len(tried) - by_folds >= 3 * 8
+    stages = ["features", "widths", "mean of kernels", "graph", "label correction"]
+    assert model.search_report_["stage"] == [*stages, "fit", "trees"]
+    assert sum(model.search_report_["candidates"]) == len(tried)
+    assert not any(model.search_report_["cut_short"])
+
+
+def test_kernels_of_zeros_and_ones_are_tried_once():
+    """Squared and city-block distances are the same."""
+    X, Y = random_rows(n=60, m=8, q=3)
+    model = HOMICV(standardize=False, trees=False).fit((X > 0).astype(float), Y)
+    kernels = {params["kernel"] for params in model.cv_results_["params"]}
+    assert kernels == {None, "rbf"}
 
 
 def test_widths_are_walked_while_they_help():
@@ -353,43 +372,148 @@ def test_scores_of_rows_left_out():
 
 
 def test_scores_become_log_odds():
-    """By Platt's sigmoids of scores held out, as scikit-learn fits them.
-
-    Each of these is of a model of other rows, with the share of the label in all.
-    """
+    """By sigmoids of scores held out, each with the share of the label in all rows."""
     X, Y = random_rows(n=80, m=6, q=3)
-    options = {"lams": [1.0], "widths": [], "gammas": [], "betas": []}
-    options |= {"label_weights": []}
+    options = {"lams": [1.0], "widths": [], "betas": [], "label_weights": []}
+    options |= {"standardize": True}
     plain = HOMICV(calibration=None, **options)
     held_out, raw = plain.fit_held_out(X, Y), plain.decision_function(X)
     for i in range(80):
         held_out[i] += share_gap(Y, np.arange(80) != i)
-    model = HOMICV(**options)
+    model = HOMICV(trees=False, **options)
     found = model.fit_held_out(X, Y)
-    for j in range(3):
-        sigmoid = _SigmoidCalibration().fit(held_out[:, j], Y[:, j])
-        P = np.clip(sigmoid.predict(raw[:, j]), 1e-12, 1 - 1e-12)
-        np.testing.assert_allclose(model.predict_proba(X)[:, j], P, atol=1e-4)
-        expected = sigmoid.predict(held_out[:, j])
-        np.testing.assert_allclose(expit(found[:, j]), expected, atol=1e-4)
-    np.testing.assert_allclose(
-        model.predict_proba(X), expit(model.decision_function(X))
-    )
+    strength = choose_strength(held_out, Y)
+    sigmoids = fit_pooled_sigmoids(held_out, Y, strength=strength)
+    np.testing.assert_allclose(model.predict_proba(X), sigmoids(raw), atol=1e-6)
+    np.testing.assert_allclose(expit(found), sigmoids(held_out), atol=1e-6)
     np.testing.assert_array_equal(model.predict(X), model.predict_proba(X) > 0.5)
+    for fitted in (plain, model):
+        assert fitted.forest_ is None
     assert plain.odds_slope_ is None
     assert plain.odds_offset_ is None
 
 
-@pytest.mark.parametrize("scoring", ["average_precision", "neg_mean_squared_error"])
-def test_the_last_choice_is_made_by_probabilities(scoring):
+@pytest.mark.parametrize("calibration", ["sigmoid", None])
+def test_candidates_are_compared_by_what_the_model_returns(calibration):
     X, Y = random_rows(n=60, m=6, q=4)
-    model = HOMICV(scoring, **SMALL)
-    P = expit(model.fit_held_out(X, Y))
-    assert model.best_score_ == pytest.approx(objective(scoring)(Y, P), rel=1e-9)
-    plain = HOMICV(scoring, calibration=None, **SMALL)
-    scores = plain.fit_held_out(X, Y) + 0.5
-    assert plain.best_score_ == pytest.approx(objective(scoring)(Y, scores), rel=1e-9)
-    assert not any(plain.cv_results_["calibrated"])
+    inside = []
+
+    def score(labels, scores):
+        inside.append(bool(((scores > 0) & (scores < 1)).all()))
+        return float(np.sum(labels * scores))
+
+    HOMICV(score, calibration=calibration, **SMALL).fit(X, Y)
+    assert all(inside) == (calibration is not None)
+
+
+def test_weights_of_rows_are_copies():
+    """A row of weight w is left out with all its weight."""
+    X, Y = random_rows(n=40, m=6, q=3)
+    weights = np.random.default_rng(0).integers(0, 3, 40)
+    options = {"lams": [1.0], "widths": [], "betas": [], "label_weights": []}
+    options |= {"standardize": True, "trees": False}
+    model = HOMICV(**options).fit(X, Y, sample_weight=weights)
+    copied = np.repeat(np.arange(40), weights)
+    copies = HOMICV(**options).fit(X[copied], Y[copied])
+    np.testing.assert_allclose(
+        model.best_estimator_.coef_, copies.best_estimator_.coef_, atol=1e-9
+    )
+    some = weights > 0
+    without = HOMICV().fit(X[some], Y[some], sample_weight=weights[some])
+    with_all = HOMICV().fit(X, Y, sample_weight=weights)
+    assert with_all.best_score_ == pytest.approx(without.best_score_)
+    ones = HOMICV().fit(X, Y, sample_weight=np.ones(40))
+    np.testing.assert_allclose(
+        ones.decision_function(X), HOMICV().fit(X, Y).decision_function(X), atol=1e-7
+    )
+
+
+def test_leave_one_out_with_weights():
+    X, Y = random_rows(n=25, m=4, q=3)
+    w = np.random.default_rng(0).integers(1, 4, 25).astype(float)
+    space = linear_features(X, Y, standardize=False, weights=w)
+    path = ridge_path(space.moments)
+    rows = path.of(space.features, space.mean, space.scale, w)
+    found = rows.held_out(Y, 1.0 / (path.values + 0.5))
+    for i in (0, 11, 24):
+        others = np.arange(25) != i
+        ridge = Ridge(alpha=0.5).fit(X[others], Y[others], w[others])
+        np.testing.assert_allclose(found[i], ridge.predict(X[[i]])[0], atol=1e-9)
+
+
+def test_label_weights_may_be_given():
+    X, Y = random_rows(n=60, m=6, q=4)
+    weight = [0.1, 1.0, 2.0, 5.0]
+    model = HOMICV(**SMALL).fit(X, Y, label_weight=weight)
+    np.testing.assert_array_equal(model.label_weight_, weight)
+
+
+def test_trees_are_averaged_with_the_rest():
+    """The log-odds are linear in both."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(250, 30))
+    Y = np.column_stack([(X[:, 2] > 0.3) & (X[:, 3] > 0.3), X[:, 4] > 0.7]).astype(int)
+    model = HOMICV(trees=True)
+    held_out = model.fit_held_out(X, Y)
+    assert model.forest_ is not None
+    expected = (
+        model.best_estimator_.decision_function(X) * model.odds_slope_
+        + model.forest_.log_odds(X) * model.forest_slope_
+        + model.odds_offset_
+    )
+    np.testing.assert_allclose(model.decision_function(X), expected)
+    without = HOMICV(trees=False)
+    assert log_loss(Y, expit(held_out)) < log_loss(Y, expit(without.fit_held_out(X, Y)))
+    assert without.forest_ is None
+
+
+@pytest.mark.parametrize("noise", [1.0, 100.0])
+def test_a_mean_of_log_odds_has_the_share_that_helps(noise):
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=(500, 4), scale=2.0)
+    Y = (rng.random(truth.shape) < expit(truth)).astype(float)
+    ours, trees = (truth + rng.normal(size=truth.shape, scale=s) for s in (1.0, noise))
+    alone, both = fit_log_odds(ours, Y), fit_blend(ours, 3 * trees + 1, Y)
+    if noise == 100.0:
+        assert both.forest_slope is None
+        np.testing.assert_allclose(both(ours), alone(ours))
+    else:
+        losses = [
+            log_loss(Y, expit(odds))
+            for odds in (
+                both(ours, 3 * trees + 1),
+                alone(ours),
+                fit_log_odds(trees, Y)(trees),
+            )
+        ]
+        assert losses[0] < min(losses[1:]) - 0.01
+        # Both say the same, on scales of their own.
+        np.testing.assert_allclose(both.forest_slope * 3, both.slope, rtol=0.3)
+
+
+def test_trees_need_log_odds():
+    X, Y = random_rows()
+    with pytest.raises(ValueError, match="trees=True needs calibration='sigmoid'"):
+        HOMICV(trees=True, calibration=None).fit(X, Y)
+
+
+def test_more_rows_than_the_search_takes(monkeypatch):
+    """Chosen on a sample, fitted to all rows."""
+    monkeypatch.setattr(candidate_features, "SEARCH_ROWS", 50)
+    X, Y = random_rows(n=120, m=6, q=4)
+    Y = (np.abs(X[:, :4]) > 0.7).astype(int)
+    model = HOMICV(trees=False)
+    assert model.fit_held_out(X, Y).shape == Y.shape
+    assert model.best_params_["kernel"] is not None
+    assert len(model.best_estimator_._kernel_map.indices) == 120
+
+
+def test_stages_are_printed(capsys):
+    X, Y = random_rows(n=40, m=6, q=3)
+    HOMICV(verbose=1, **SMALL).fit(X, Y)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("[HOMICV] features: ")
+    assert lines[-1].startswith("[HOMICV] trees: ")
 
 
 def test_rare_labels_are_ranked_by_their_odds():
@@ -563,7 +687,7 @@ def test_only_what_the_user_set_is_warned_of():
 
 def test_kernel_features_that_do_not_fit_are_refused_before_the_search(monkeypatch):
     X, Y = random_rows(0, n=60)
-    monkeypatch.setattr(memory, "available", lambda: 8 * 60 * 2 * 20)
+    monkeypatch.setattr(memory, "available", lambda: 8 * 60 * 3 * 20)
     HOMICV(n_components=20, widths=[1.0]).fit(X, Y)
     with pytest.raises(MemoryError, match=r"60 rows and 21 kernel .* n_components"):
         HOMICV(n_components=21).fit(X, Y)

@@ -15,13 +15,15 @@ class BestHOMI(MultiLabelClassifier):
 
     Parameters
     ----------
-    kernels, graph, corrections, thresholds : bool, default=True
-        Parts of the search that may be left out. Without all four, the penalty of a
-        ridge regression is chosen, and whether its features are standardized.
+    kernels, corrections, trees, thresholds : bool, default=True
+        Parts that may be left out. Without all four, the penalty of a ridge regression
+        is chosen, and whether its features are standardized.
+    graph : bool, default=False
+        Whether graphs are tried, too.
     weights, odds : bool or None, default=None
         Whether labels may have weights of their own, and whether scores become
-        log-odds; None where kernels, graph and corrections are all there, so that a
-        part by itself is measured by itself.
+        log-odds; None where kernels and corrections are there, so that a part by itself
+        is measured by itself. Trees need log-odds.
     random_state : int or None, default=None
         Seed of the search.
     """
@@ -30,8 +32,9 @@ class BestHOMI(MultiLabelClassifier):
         self,
         *,
         kernels=True,
-        graph=True,
+        graph=False,
         corrections=True,
+        trees=True,
         thresholds=True,
         weights=None,
         odds=None,
@@ -40,6 +43,7 @@ class BestHOMI(MultiLabelClassifier):
         self.kernels = kernels
         self.graph = graph
         self.corrections = corrections
+        self.trees = trees
         self.thresholds = thresholds
         self.weights = weights
         self.odds = odds
@@ -48,7 +52,7 @@ class BestHOMI(MultiLabelClassifier):
     def fit(self, X, y):
         """Choose by cross-validation, and fit on all rows."""
         X, target = self._check_fit_input(X, y)
-        whole = self.kernels and self.graph and self.corrections
+        whole = self.kernels and self.corrections
         weights = whole if self.weights is None else self.weights
         odds = whole if self.odds is None else self.odds
         search = HOMICV(
@@ -56,6 +60,7 @@ class BestHOMI(MultiLabelClassifier):
             gammas=None if self.graph else [],
             label_weights=None if weights else [],
             betas=None if self.corrections else [],
+            trees="auto" if self.trees and odds else False,
             calibration="sigmoid" if odds else None,
             random_state=self.random_state,
         )

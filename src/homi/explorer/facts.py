@@ -14,13 +14,14 @@ from homi.explorer.evidence import Evidence, Quality, evidence, quality
 from homi.explorer.layout import Map, clustered_order, label_map, strongest
 from homi.explorer.model import (
     Learnt,
+    checked_rows,
     features_of,
     indicator,
     innermost,
     innermost_rows,
     learnt,
 )
-from homi.explorer.waterfall import Step, Waterfalls, steps, waterfalls
+from homi.explorer.waterfall import Step, forest_waterfalls, steps, waterfalls
 from homi.typing import Array, Indices, Mask, Matrix, MatrixLike
 from homi.verdict import predicted_labels
 
@@ -139,9 +140,11 @@ def explain_row(
     name: str = "row",
     truth: list[int] | None = None,
     predicted: Mask | None = None,
+    row: Array | None = None,
 ) -> Row:
-    """Explain one row. The row and the center are features, of the kernel if any.
+    """Explain one row. x and the center are features, of the kernel if any.
 
+    ``row`` is what a forest takes, if the model has one; None where that is x.
     ``predicted`` is the row's output of :func:`homi.verdict.predicted_labels`.
     """
     parts = waterfalls(x, known.W, known.z, known.B, known.t, centre)
@@ -149,8 +152,11 @@ def explain_row(
         parts = parts.as_log_odds(*known.odds)
     if known.kernel:
         # Kernel features have no meaning of their own: they are one step.
-        together = parts.features.sum(axis=0, keepdims=True)
-        parts = Waterfalls(parts.start, together, parts.labels)
+        parts = parts.together()
+    if known.trees is not None:
+        forest, slope = known.trees
+        trees = forest_waterfalls(forest, x if row is None else row).times(slope)
+        parts += trees.together() if known.kernel else trees
     scores = parts.scores
     if not np.isfinite(scores).all():
         raise ValueError(
@@ -188,6 +194,7 @@ def _rows(
         return []
     truths = None if y is None else indicator(model, y, len(known.names))
     predicted = predicted_labels(model, _some(X, chosen), len(known.names))
+    taken = checked_rows(model, _some(X, chosen)) if known.trees else None
     return [
         explain_row(
             known,
@@ -196,8 +203,9 @@ def _rows(
             name=f"row {i}" if names is None else str(names[i]),
             truth=None if truths is None else _present(truths[[i]]),
             predicted=said,
+            row=None if taken is None else _dense(taken[[k]]),
         )
-        for i, said in zip(chosen, predicted, strict=True)
+        for k, (i, said) in enumerate(zip(chosen, predicted, strict=True))
     ]
 
 

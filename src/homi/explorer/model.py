@@ -43,6 +43,8 @@ class Learnt:
     odds : pair of arrays or None
         Slope and offset of each label that map ``g(x) - 1/2`` to log-odds, as in
         ``HOMICV``; None where g(x) is the score.
+    trees : pair of Forest and array, or None
+        The forest whose log-odds are added, and the factor of each label.
     """
 
     names: list[str]
@@ -57,6 +59,7 @@ class Learnt:
     feature_names: list[str]
     thresholds: Array
     odds: tuple[Array, Array] | None = None
+    trees: tuple[Any, Array] | None = None
 
 
 def learnt(
@@ -86,6 +89,7 @@ def learnt(
         feature_names=features,
         thresholds=_thresholds(model, n_labels),
         odds=_odds(inner),
+        trees=_trees(inner),
     )
 
 
@@ -102,6 +106,11 @@ def _check_finite(core: Any, params: Fields) -> None:
 def _odds(model: Any) -> tuple[Array, Array] | None:
     slope = getattr(model, "odds_slope_", None)
     return None if slope is None else (slope, model.odds_offset_)
+
+
+def _trees(model: Any) -> tuple[Any, Array] | None:
+    forest = getattr(model, "forest_", None)
+    return None if forest is None else (forest, model.forest_slope_)
 
 
 def _thresholds(model: Any, n_labels: int) -> Array:
@@ -154,10 +163,15 @@ def fitted_core(model: Any) -> Any:
     return core
 
 
+def checked_rows(model: Any, X: MatrixLike) -> Matrix:
+    """Return rows as the innermost model takes them, checked."""
+    rows: Matrix = innermost(model)._checked_rows(innermost_rows(model, X))
+    return rows
+
+
 def features_of(model: Any, X: MatrixLike) -> Matrix:
     """Return the features that scores are linear in: rows or kernel features."""
-    rows = innermost(model)._checked_rows(innermost_rows(model, X))
-    return fitted_core(model)._features(rows)
+    return fitted_core(model)._features(checked_rows(model, X))
 
 
 def indicator(model: Any, y: Matrix, n_labels: int) -> Matrix:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,24 @@ class Waterfalls:
     def scores(self) -> Array:
         """``g(x)``, one number per label."""
         return self.start + self.features.sum(axis=0) + self.labels.sum(axis=0)
+
+    def times(self, slope: Array) -> Waterfalls:
+        """Return the contributions to ``slope g(x)`` of each label."""
+        return Waterfalls(
+            slope * self.start, self.features * slope, self.labels * slope
+        )
+
+    def together(self) -> Waterfalls:
+        """Return all features as one."""
+        return replace(self, features=self.features.sum(axis=0, keepdims=True))
+
+    def __add__(self, other: Waterfalls) -> Waterfalls:
+        """Return the contributions to the sum of two scores."""
+        return Waterfalls(
+            self.start + other.start,
+            self.features + other.features,
+            self.labels + other.labels,
+        )
 
     def as_log_odds(self, slope: Array, offset: Array) -> Waterfalls:
         """Return the contributions to ``slope (g(x) - 1/2) + offset`` of each label."""

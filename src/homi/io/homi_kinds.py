@@ -17,6 +17,7 @@ from homi.io.fitted import (
     set_features,
     set_scalars,
 )
+from homi.io.forest_kind import dump_forest, load_forest
 from homi.io.tensors import Out, Source
 from homi.io.values import decode, encode
 from homi.model.homi import HOMI
@@ -149,8 +150,13 @@ def dump_homi_cv(model: HOMICV, out: Out) -> Fields:
     has_odds = model.odds_slope_ is not None
     for name in _ODDS if has_odds else ():
         out.put(name, getattr(model, name))
+    forest = getattr(model, "forest_", None)
+    if forest is not None:
+        out.put("forest_slope_", model.forest_slope_)
+        dump_forest(forest, out.under("forest"))
     return {
         "odds": has_odds,
+        "trees": forest is not None,
         **facts_of(model),
         **features_of(model),
         **{name: encode(getattr(model, name), name) for name in _OF_CHOICE},
@@ -176,4 +182,10 @@ def load_homi_cv(params: Any, fitted: Any, source: Source) -> HOMICV:
     has_odds = fitted.get("odds", False)
     for name in _ODDS:
         setattr(model, name, source.floats(name, (n_labels,)) if has_odds else None)
+    model.forest_ = model.forest_slope_ = None
+    if fitted.get("trees", False):
+        if not has_odds:
+            raise ModelFileError("there is a forest without log-odds.")
+        model.forest_slope_ = source.floats("forest_slope_", (n_labels,))
+        model.forest_ = load_forest(source.under("forest"), n_features, n_labels)
     return model

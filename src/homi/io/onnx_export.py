@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from homi.atomic_write import whole_file
 from homi.io.errors import ModelFileError
+from homi.model.forest import Forest
 from homi.model.homi import HOMI
 from homi.model.homi_cv import HOMICV
 from homi.thresholds import TunedThresholds
@@ -112,7 +113,7 @@ def _built(graph: Any, model: Any, dtype: type) -> tuple[Any, list[str]]:
 
     inner = model.estimator_ if isinstance(model, TunedThresholds) else model
     linear = inner.best_estimator_ if isinstance(inner, HOMICV) else inner
-    X = "X" if dtype is np.float64 else graph.cast("X", np.float64)
+    X = rows = "X" if dtype is np.float64 else graph.cast("X", np.float64)
     kernel_map = getattr(linear, "_kernel_map", None)
     if kernel_map is not None:
         X = parts.kernel_features(graph, X, kernel_map)
@@ -122,6 +123,9 @@ def _built(graph: Any, model: Any, dtype: type) -> tuple[Any, list[str]]:
     probable = parts.bent
     if getattr(inner, "odds_slope_", None) is not None:
         raw = parts.log_odds(graph, raw, inner.odds_slope_, inner.odds_offset_)
+        if inner.forest_ is not None:
+            trees = _trees(graph, rows, inner.forest_, inner.forest_slope_)
+            raw = graph.op("Add", raw, trees)
         probable = parts.probable
     scores, probabilities = raw, None
     if isinstance(model, TunedThresholds):
@@ -142,3 +146,10 @@ def _built(graph: Any, model: Any, dtype: type) -> tuple[Any, list[str]]:
     about = {"labels": json.dumps([str(name) for name in model.label_names_])}
     inputs = {"X": (dtype, int(linear.n_features_in_))}
     return graph.model(inputs, outputs, about), list(outputs)
+
+
+def _trees(graph: Any, X: str, forest: Forest, slope: Any) -> str:
+    from homi.io.onnx_forest import forest_log_odds
+
+    trees = forest_log_odds(graph, X, forest)
+    return str(graph.op("Mul", trees, graph.constant(slope)))

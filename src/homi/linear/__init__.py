@@ -5,7 +5,11 @@ from homi.linear.fit import LinearMargins, fit_margins
 from homi.linear.held_out import held_out_margins
 from homi.linear.losses import LossName
 from homi.linear.platt import Sigmoids, fit_sigmoids
-from homi.linear.pooled_platt import choose_strength, fit_pooled_sigmoids, log_loss
+from homi.linear.pooled_platt import (
+    choose_strength,
+    fit_pooled_sigmoids,
+    log_loss,
+)
 
 __all__ = [
     "LinearMargins",

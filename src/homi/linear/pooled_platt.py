@@ -9,6 +9,7 @@ from scipy.special import expit
 
 from homi.linalg import Array
 from homi.linear.platt import Sigmoids
+from homi.typing import Indices
 
 #: Precision of the prior of a log-slope: about as much as so many positives say.
 STRENGTH = 3.0
@@ -27,6 +28,13 @@ class _Fit(NamedTuple):
     weights: Array | None
     unit: Array
     mean: Array
+
+    def of(self, some: Indices) -> _Fit:
+        """Return the fit of some labels."""
+        if len(some) == len(self.mean):
+            return self
+        parts = self.Z[:, some], self.targets[:, some]
+        return _Fit(*parts, self.weights, self.unit[some], self.mean[some])
 
     def sum(self, A: Array) -> Array:
         """Return the sum over rows."""
@@ -71,12 +79,17 @@ def fit_pooled_sigmoids(
         One sigmoid for each label; a label with constant scores has slope 0.
     """
     fit = _prepare(scores, Y, weights)
-    line = _start(fit, start)
+    line, trust = _start(fit, start), np.ones(scores.shape[1])
+    some = np.arange(scores.shape[1])
     for _ in range(_MAX_ITER):
-        step = _step(fit, line, strength)
-        line += step
-        if np.abs(step).max(initial=0.0) <= tol:
+        middle = trust @ line[0] / max(trust.sum(), 1e-12)
+        step, trust[some] = _step(fit.of(some), line[:, some], strength, middle)
+        line[:, some] += step
+        moved = np.abs(step).max(axis=0, initial=0.0) > tol
+        if not moved.any() and len(some) == len(trust):
             break
+        # The common mean may have moved since the others were looked at.
+        some = some[moved] if moved.any() else np.arange(len(trust))
     slope = np.exp(line[0]) * fit.unit
     return Sigmoids(-slope, slope * fit.mean - line[1])
 
@@ -129,23 +142,28 @@ def _start(fit: _Fit, start: Sigmoids | None) -> Array:
     return np.vstack([np.log(np.clip(slope, 1e-3, 1e3)), offset])
 
 
-def _step(fit: _Fit, line: Array, strength: float) -> Array:
-    """Return a Gauss-Newton step of log-slopes and offsets."""
-    slope = np.exp(line[0])
-    u = slope * fit.Z
+def _step(
+    fit: _Fit, line: Array, strength: float, middle: float
+) -> tuple[Array, Array]:
+    """Return Newton's step of log-slopes and offsets, and the trust in each slope."""
+    u = np.exp(line[0]) * fit.Z
     p = expit(u + line[1])
-    error, curvature = p - fit.targets, p * (1.0 - p)
-    cross = curvature * u
-    h_ab, h_bb = fit.sum(cross), fit.sum(curvature) + 1e-12
-    h_aa = fit.sum(cross * u)
+    error = p - fit.targets
+    p *= 1.0 - p
+    h_bb = fit.sum(p) + 1e-12
+    p *= u
+    h_ab = fit.sum(p)
+    p *= u
+    h_aa = fit.sum(p)
+    g_b = fit.sum(error)
+    error *= u
+    slope = fit.sum(error)
     # What a label says of its log-slope, with its offset free.
     said = np.maximum(h_aa - h_ab * h_ab / h_bb, 0.0)
-    trust = said / (said + strength)
-    middle = trust @ line[0] / max(trust.sum(), 1e-12)
-    g_a = fit.sum(error * u) + strength * (line[0] - middle)
-    g_b = fit.sum(error)
-    h_aa = h_aa + strength
+    g_a = slope + strength * (line[0] - middle)
+    # Where the error bends the objective downward, the Hessian is that of Gauss and
+    # Newton.
+    h_aa = h_aa + strength + np.maximum(slope, 0.0)
     determinant = h_aa * h_bb - h_ab * h_ab
     step = np.vstack([h_ab * g_b - h_bb * g_a, h_ab * g_a - h_aa * g_b]) / determinant
-    bounded: Array = np.clip(step, -_LONGEST, _LONGEST)
-    return bounded
+    return np.clip(step, -_LONGEST, _LONGEST), said / (said + strength)

@@ -27,6 +27,10 @@ from homi.solver import (
 )
 from homi.typing import Fields, Matrix
 
+#: With more features, and more rows, linear models are fitted in the span of
+#: ``n_components`` rows.
+_MOST_FEATURES = 3_000
+
 
 class Chosen(NamedTuple):
     """The model, its parameters and label weights, and held-out scores of all rows."""
@@ -100,14 +104,20 @@ class ChosenFit:
 
     def _features(self, params: Fields) -> FeatureSpace:
         given = {"weights": self._weights}
+        rng = check_random_state(self._seed)
         if params["kernel"] is None:
             n, m = self._X.shape
-            check_direct(min(n + 1, m))
+            size, landmarks = min(n + 1, m), None
+            if size > max(_MOST_FEATURES, self._n_components):
+                size = self._n_components
+                landmarks = rng.permutation(n)[:size]
+            check_direct(size)
             return linear_features(
                 self._X,
                 self._Y,
                 standardize=params["standardize"],
                 compact=n + 1 < m,
+                landmarks=landmarks,
                 **given,
             )
         kernel_map = KernelMap(
@@ -116,7 +126,7 @@ class ChosenFit:
             self._n_components,
             params["kernel_params"],
             standardize=params["standardize"],
-            rng=check_random_state(self._seed),
+            rng=rng,
             **given,
         )
         return kernel_features(self._X, self._Y, kernel_map, **given)

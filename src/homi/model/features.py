@@ -13,7 +13,7 @@ from homi.linalg import Array
 from homi.model.kernel_map import KernelMap, Triangle
 from homi.moments import Moments, column_scaling
 from homi.solver import Basis, ScaledRows, compact_rows, is_wide
-from homi.typing import Matrix
+from homi.typing import Indices, Matrix
 
 #: From this many features on, fewer rows than half of them are fitted in the space
 #: they span.
@@ -93,10 +93,14 @@ def linear_features(
     standardize: bool,
     weights: Array | None = None,
     compact: bool = False,
+    landmarks: Indices | None = None,
 ) -> FeatureSpace:
-    """Return the rows as features or, compact, as coordinates in their own span."""
-    if compact:
-        return _compact_features(X, Y, standardize, weights)
+    """Return the rows as features or, compact, as coordinates in their own span.
+
+    With ``landmarks``, in the span of these rows only.
+    """
+    if compact or landmarks is not None:
+        return _compact_features(X, Y, standardize, weights, landmarks)
     moments = Moments.from_rows(X, Y, weights)
     mean, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
     if standardize:
@@ -106,19 +110,27 @@ def linear_features(
 
 
 def _compact_features(
-    X: Matrix, Y: Matrix, standardize: bool, weights: Array | None
+    X: Matrix,
+    Y: Matrix,
+    standardize: bool,
+    weights: Array | None,
+    landmarks: Indices | None = None,
 ) -> FeatureSpace:
     center, scale = column_scaling(X, weights)
     mean = center
     if not standardize:
         mean, scale = np.zeros_like(center), np.ones_like(center)
     # Centered to keep digits; rows that are not standardized get their mean back.
-    rows = ScaledRows.of(X, center, scale, center - mean)
+    spanning = X if landmarks is None else X[landmarks]
+    rows = ScaledRows.of(spanning, center, scale, center - mean)
     coordinates, basis = compact_rows(rows)
-    features = coordinates[:-1] + coordinates[-1]
+    row_space = RowSpace(mean, scale, basis)
+    if landmarks is None:
+        features = coordinates[:-1] + coordinates[-1]
+    else:
+        features = row_space.features(X)
     moments = Moments.from_rows(features, Y, weights)
     r = features.shape[1]
-    row_space = RowSpace(mean, scale, basis)
     return FeatureSpace(
         features,
         moments,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
@@ -19,9 +20,10 @@ from homi.base._compat import CallbackSupportMixin, Interval, StrOptions
 from homi.base.classifier import MultiLabelClassifier, strictly_inside
 from homi.base.validation import checks_parameters, reports_to_callbacks
 from homi.base.warn import warn
-from homi.linear import choose_strength, fit_pooled_sigmoids
+from homi.model.blend import LogOdds, fit_blend, fit_log_odds
 from homi.model.candidate_features import CandidateFeatures
 from homi.model.chosen_fit import Chosen, ChosenFit
+from homi.model.forest import Forest
 from homi.model.graphs import warn_of_few_rows
 from homi.model.homi import HOMI
 from homi.model.kernel_map import KERNELS
@@ -45,6 +47,8 @@ _KERNELS = ("rbf", "laplacian")
 _WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 #: Numbers of neighbors; 10 is tried first, the others if it helps.
 _NEIGHBORS = (5, 10, 20)
+#: Trees of a forest, and most labels in all of their leaves.
+_TREES, _MOST_VALUES = 300, 4e7
 #: Keys of ``cv_results_``.
 _COLUMNS = ("params", "score", "held_out", "weighted")
 
@@ -78,6 +82,8 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
     Candidates are compared, and scores of the final model mapped to log-odds, by
     Platt's sigmoids of held-out scores. The slopes of all labels have a common prior,
     so that a label with one or two positives is ranked like the others.
+    Last, the log-odds are averaged with those of a forest, which is better on many
+    small tables; out-of-bag log-odds are held-out scores, too.
     ``decision_function`` gives the log-odds, and ``predict_proba`` is calibrated.
 
     Parameters
@@ -114,6 +120,11 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
         Most landmarks of a kernel. With as many as rows, the kernel is exact.
     standardize : bool or "auto", default="auto"
         Whether to scale every feature to mean 0 and variance 1; "auto" tries both.
+    trees : bool or "auto", default="auto"
+        Whether to average log-odds with those of a forest of extremely randomized
+        trees, by the share with the greatest out-of-bag likelihood; the forest is
+        dropped where it does not help. "auto" grows none after ``time_budget``, or
+        where it would take gigabytes.
     calibration : "sigmoid" or None, default="sigmoid"
         Whether scores become log-odds. None for the scores of ``best_estimator_`` as
         they are.
@@ -139,6 +150,10 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
     odds_slope_, odds_offset_ : ndarray of shape (n_labels,) or None
         Slope and offset that map the decision scores of ``best_estimator_`` to
         log-odds. None without calibration.
+    forest_ : Forest or None
+        The trees; None where there are none.
+    forest_slope_ : ndarray of shape (n_labels,) or None
+        Factor of the forest's log-odds, which are added.
     best_score_ : float
         Its cross-validated score, on the sample of the search.
     cv_results_ : dict of list
@@ -191,6 +206,7 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), "array-like"],
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "standardize": ["boolean", StrOptions({"auto"})],
+        "trees": ["boolean", StrOptions({"auto"})],
         "calibration": [StrOptions({"sigmoid"}), None],
         "time_budget": [Interval(Real, 0, None, closed="neither"), None],
         "verbose": ["verbose"],
@@ -211,6 +227,7 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
         n_neighbors: int | ArrayLike = _NEIGHBORS,
         n_components: int = 1500,
         standardize: bool | Literal["auto"] = "auto",
+        trees: bool | Literal["auto"] = "auto",
         calibration: Literal["sigmoid"] | None = "sigmoid",
         time_budget: float | None = None,
         verbose: int = 0,
@@ -227,6 +244,7 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
         self.n_neighbors = n_neighbors
         self.n_components = n_components
         self.standardize = standardize
+        self.trees = trees
         self.calibration = calibration
         self.time_budget = time_budget
         self.verbose = verbose
@@ -287,7 +305,16 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
             rows, or to other folds with a graph. The sigmoids and the share of each
             label are those of all rows.
         """
+        if self.trees is True and self.calibration is None:
+            raise ValueError(
+                "trees=True needs calibration='sigmoid': a forest is averaged with "
+                "log-odds; leave calibration at its default, or pass trees=False."
+            )
         rows, target = self._check_fit_input(X, y)
+        self.odds_slope_: Array | None = None
+        self.odds_offset_: Array | None = None
+        self.forest_slope_: Array | None = None
+        self.forest_: Forest | None = None
         Y = np.asarray(dense(target.indicator), dtype=np.float64)
         weights = check_sample_weight(sample_weight, len(Y))
         given = check_label_weight(label_weight, target.names)
@@ -322,13 +349,15 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
                 seed=seed,
             ),
         )
-        self._store(search, chosen)
         held_out = chosen.scores - 0.5
-        self._calibrate(held_out, Y, weights)
+        if self.calibration is not None:
+            grown = self._grow(search, rows, Y, weights, seed)
+            held_out = self._calibrate(held_out, grown, Y, weights)
+        self._store(search, chosen)
         groups.call_on_fit_task_end(
             estimator=self, X=X, y=y, reconstruction_attributes=lambda: {}
         )
-        return self._as_log_odds(held_out)
+        return held_out
 
     explain = HOMI.explain
 
@@ -355,19 +384,49 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
         self.label_weight_ = chosen.label_weight
         self.best_estimator_ = chosen.model
 
-    def _calibrate(self, scores: Array, Y: Array, weights: Array | None) -> None:
-        self.odds_slope_: Array | None = None
-        self.odds_offset_: Array | None = None
-        if self.calibration is not None:
-            strength = choose_strength(scores, Y, weights)
-            found = fit_pooled_sigmoids(scores, Y, strength=strength, weights=weights)
-            # A sigmoid's exponent falls as the log-odds rise.
-            self.odds_slope_, self.odds_offset_ = -found.slope, -found.offset
+    @property
+    def _odds(self) -> LogOdds:
+        assert self.odds_slope_ is not None
+        assert self.odds_offset_ is not None
+        return LogOdds(self.odds_slope_, self.odds_offset_, self.forest_slope_)
 
-    def _as_log_odds(self, scores: Array) -> Array:
-        if self.odds_slope_ is None or self.odds_offset_ is None:
-            return scores
-        return scores * self.odds_slope_ + self.odds_offset_
+    @_odds.setter
+    def _odds(self, odds: LogOdds) -> None:
+        self.odds_slope_, self.odds_offset_, self.forest_slope_ = odds
+
+    def _grow(
+        self, search: Search, X: Matrix, Y: Array, weights: Array | None, seed: int
+    ) -> Forest | None:
+        """Grow a forest, if it was asked for or there is time and memory for it."""
+        values = _TREES * float(np.count_nonzero(Y))
+        if self.trees is False or (
+            self.trees == "auto" and (search.was_cut_short or values > _MOST_VALUES)
+        ):
+            return None
+        grow = partial(
+            Forest.fit,
+            X,
+            Y,
+            n_trees=_TREES,
+            seed=seed,
+            sample_weight=weights,
+            n_jobs=self.n_jobs,
+        )
+        return search.timed("trees", grow)
+
+    def _calibrate(
+        self, scores: Array, forest: Forest | None, Y: Array, weights: Array | None
+    ) -> Array:
+        """Fit the log-odds of scores, and those of a forest if it helps."""
+        if forest is None:
+            self._odds = fit_log_odds(scores, Y, weights)
+            return self._odds(scores)
+        trees, forest.oob_log_odds = forest.oob_log_odds, None
+        assert trees is not None
+        self._odds = fit_blend(scores, trees, Y, weights)
+        if self._odds.forest_slope is not None:
+            self.forest_ = forest
+        return self._odds(scores, trees)
 
     def _tell(self, groups: Any, X: Matrix, y: Matrix) -> Any:
         """Return what tells callbacks of each group of candidates that was tried."""
@@ -440,7 +499,11 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
         return time.monotonic() + budget
 
     def _scores(self, X: Matrix) -> Array:
-        return self._as_log_odds(self.best_estimator_._scores(X))
+        scores = self.best_estimator_._scores(X)
+        if self.odds_slope_ is None:
+            return scores
+        trees = None if self.forest_ is None else self.forest_.log_odds(X)
+        return self._odds(scores, trees)
 
     def _probabilities(self, scores: Array) -> Array:
         if self.odds_slope_ is None:

@@ -29,7 +29,7 @@ ENTRIES = (*METHODS, *RIVALS, OURS)
 
 def _parts(**there: bool) -> str:
     """Return the name of HOMICV with some parts only."""
-    parts = ("kernels", "graph", "corrections", "thresholds")
+    parts = ("kernels", "corrections", "trees", "thresholds")
     left_out = {part: False for part in parts if not there.get(part, False)}
     extra = {part: True for part in there if part not in parts}
     return with_settings(OURS, **left_out, **extra)
@@ -44,7 +44,9 @@ STEPS = {
     "… and B": _parts(corrections=True),
     "… and a kernel": _parts(kernels=True),
     "… and log-odds": _parts(odds=True),
-    "all of these": _parts(kernels=True, graph=True, corrections=True),
+    "… and log-odds and trees": _parts(odds=True, trees=True),
+    "all but the trees": _parts(kernels=True, corrections=True),
+    "all of these": _parts(kernels=True, corrections=True, trees=True),
     "all, and thresholds": OURS,
 }
 
