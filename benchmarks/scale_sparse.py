@@ -120,9 +120,12 @@ def row(m: int, n_labels: int, solver: str, n: int) -> str:
 
 def measure(m: int, n_labels: int, solver: str, n: int) -> dict[str, Any]:
     from homi import HOMI
+    from homi.base.targets import check_target
     from homi.graph import neighbor_laplacian
+    from homi.model.route import is_factored
+    from homi.model.rows_input import InMemoryRows
     from homi.moments import column_scaling
-    from homi.solver import saves_products
+    from homi.solver import is_wide
 
     X, Y = text(m, n_labels, n)
     model = HOMI(solver=solver, tol=TOL, max_iter=SWEEPS)
@@ -138,7 +141,8 @@ def measure(m: int, n_labels: int, solver: str, n: int) -> dict[str, Any]:
     start = time.process_time()
     mean, scale = column_scaling(X)
     neighbor_laplacian(X, model.n_neighbors, mean=mean, scale=scale)
-    in_rows = model.solver_ == "iterative" and saves_products(n, m, X.nnz)
+    in_rows = model.solver_ == "iterative" and is_wide(n, m)
+    in_rows = in_rows and is_factored(InMemoryRows(X, check_target(Y)))
     return {
         "solver": model.solver_ + (", in rows" if in_rows else ""),
         "rank": model.label_rank_,

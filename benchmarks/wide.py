@@ -21,7 +21,7 @@ from scale_sparse import text, write
 from threadpoolctl import threadpool_limits
 
 from homi import HOMI, HOMICV
-from homi.solver import row_space
+from homi.solver import costs
 
 #: Kind of rows, rows, features, labels, what is fitted.
 POINTS: list[tuple[str, int, int, int, Callable[[], Any]]] = [
@@ -73,7 +73,7 @@ def head(repeat: int) -> str:
 def row(kind: str, n: int, m: int, n_labels: int, make: Any, repeat: int) -> str:
     X, Y = text(m, n_labels, n) if kind == "text" else dense(n, m, n_labels)
     model = make() if make is HOMI else HOMICV(kernels=[], random_state=0)
-    seconds: dict[int, list[float]] = {0: [], row_space.MOST_ROWS: []}
+    seconds: dict[int, list[float]] = {0: [], costs.MOST_ROWS: []}
     scores = {}
     for _ in range(repeat):
         for most, taken in seconds.items():
@@ -93,12 +93,12 @@ def row(kind: str, n: int, m: int, n_labels: int, make: Any, repeat: int) -> str
 @contextmanager
 def most_rows(most: int) -> Iterator[None]:
     """At most so many rows are seen in the space they span."""
-    before = row_space.MOST_ROWS
-    row_space.MOST_ROWS = most
+    before = costs.MOST_ROWS
+    costs.MOST_ROWS = most
     try:
         yield
     finally:
-        row_space.MOST_ROWS = before
+        costs.MOST_ROWS = before
 
 
 def dense(n: int, m: int, n_labels: int) -> tuple[np.ndarray, np.ndarray]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.special import expit, logit
-from sklearn.ensemble import ExtraTreesRegressor
+from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
 
 from conftest import random_rows
 from homi.model.forest import SHRINKAGE, Forest
@@ -25,10 +25,14 @@ def shrunk(forest, p):
 
 
 @pytest.mark.parametrize("form", ["dense", "sparse"])
-def test_it_is_the_forest_of_scikit_learn(form):
+@pytest.mark.parametrize(
+    ("splitter", "twin"),
+    [("random", ExtraTreesRegressor), ("best", RandomForestRegressor)],
+)
+def test_it_is_the_forest_of_scikit_learn(form, splitter, twin):
     rows = sparse.csr_array(THIN) if form == "sparse" else X
-    forest = Forest.fit(rows, Y, n_trees=60, seed=3)
-    twin = ExtraTreesRegressor(
+    forest = Forest.fit(rows, Y, n_trees=60, seed=3, splitter=splitter)
+    twin = twin(
         60, bootstrap=True, oob_score=True, max_features="sqrt", random_state=3
     ).fit(rows, Y)
     for new in (rows, NEW, sparse.csr_array(NEW)):
@@ -202,6 +206,36 @@ def test_arrays_of_no_forest(name, forest):
     HOSTILE[name](arrays)
     with pytest.raises(ValueError, match=r"the forest (has|compares|is)"):
         Forest.from_arrays(arrays)
+
+
+def test_flipped_bits(forest):
+    """Arrays with a bit flipped are refused, or are those of another forest."""
+    rng = np.random.default_rng(0)
+    refused = 0
+    for _ in range(300):
+        arrays = {name: value.copy() for name, value in forest.arrays().items()}
+        name = rng.choice(list(arrays))
+        data = arrays[name].view(np.uint8)
+        data[rng.integers(len(data))] ^= 1 << rng.integers(8)
+        try:
+            other = Forest.from_arrays(arrays)
+        except ValueError:
+            refused += 1
+            continue
+        if other.n_features != 7:
+            with pytest.raises(ValueError, match="7 features, but the forest has"):
+                other.log_odds(NEW)
+            with pytest.raises(ValueError, match="7 features, but the forest has"):
+                other.contributions(NEW[0])
+            continue
+        assert np.isfinite(other.log_odds(NEW[:3])).all()
+        assert np.isfinite(other.contributions(NEW[0]).features).all()
+    assert 50 < refused < 250
+
+
+def test_no_rows(forest):
+    assert forest.log_odds(X[:0]).shape == (0, 5)
+    assert forest.log_odds(sparse.csr_array(X[:0])).shape == (0, 5)
 
 
 def test_a_deep_tree_is_read(forest, monkeypatch):

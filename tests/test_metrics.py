@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from homi import metrics
-from homi.metrics import METRICS, PAPER_METRICS, evaluate, pairs, scorers
+from homi.metrics import METRICS, PAPER_METRICS, checks, evaluate, pairs, scorers
 
 # Row 0 has a tie between a positive and a negative, row 1 no label, row 2 all.
 # Label 0 ties samples 0 (positive) and 1 (negative); each label has both classes.
@@ -410,6 +410,171 @@ def test_unknown_options_are_refused(option):
 def test_unknown_metrics_are_refused(call):
     with pytest.raises(ValueError, match=r"unknown metric 'auc'; .*'macro_auc'"):
         call(["auc"])
+
+
+# The k highest labels
+
+
+def slow_top(s, k):
+    return sorted(range(len(s)), key=lambda j: (-s[j], j))[:k]
+
+
+def slow_precision_at_k(labels, scores, k):
+    rows = zip(labels, scores, strict=True)
+    found = [sum(y[j] for j in slow_top(s, k)) / k for y, s in rows]
+    return sum(found) / len(found)
+
+
+def slow_ndcg_at_k(labels, scores, k):
+    values = []
+    for y, s in zip(labels, scores, strict=True):
+        gains = [1 / np.log2(rank + 2) for rank in range(k)]
+        ranked = [y[j] for j in slow_top(s, k)]
+        gain = sum(g * hit for g, hit in zip(gains, ranked, strict=False))
+        best = sum(gains[: sum(y)])
+        values.append(gain / best if best else 0.0)
+    return sum(values) / len(values)
+
+
+def slow_propensities(labels, a, b):
+    n = len(labels)
+    C = (np.log(n) - 1) * (b + 1) ** a
+    return [1 / (1 + C * np.exp(-a * np.log(sum(y) + b))) for y in labels.T]
+
+
+def slow_propensity_scored(labels, scores, propensities, k):
+    found = best = 0.0
+    for y, s in zip(labels, scores, strict=True):
+        found += sum(y[j] / propensities[j] for j in slow_top(s, k))
+        weights = [1 / p for p, there in zip(propensities, y, strict=True) if there]
+        best += sum(sorted(weights, reverse=True)[:k])
+    return found / best if best else np.nan
+
+
+@repeatable
+@given(problems(), st.integers(1, 10))
+def test_precision_and_ndcg_at_k_equal_their_loops(problem, k):
+    """With ties, rows without labels, fewer positives than k and fewer labels."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        precision = metrics.precision_at_k(*problem, k)
+        ndcg = metrics.ndcg_at_k(*problem, k)
+    assert precision == pytest.approx(slow_precision_at_k(*problem, k), rel=1e-12)
+    assert ndcg == pytest.approx(slow_ndcg_at_k(*problem, k), rel=1e-12)
+
+
+@repeatable
+@given(problems(), st.integers(1, 10), st.integers(0, 5))
+def test_propensity_scored_precision_equals_its_loop(problem, k, seed):
+    train, _ = random_problem(seed, (30, problem[0].shape[1]), density=0.2)
+    propensities = metrics.label_propensities(train)
+    np.testing.assert_allclose(propensities, slow_propensities(train, 0.55, 1.5))
+    value = metrics.propensity_scored_precision_at_k(*problem, propensities, k)
+    expected = slow_propensity_scored(*problem, propensities, k)
+    assert value == pytest.approx(expected, rel=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize("k", [1, 3, 5, 7, 20])
+def test_at_k_equals_scikit_learn(k):
+    labels, scores = random_problem(3, (50, 7), density=0.3)
+    expected = sklearn.metrics.ndcg_score(labels, scores, k=k)
+    assert metrics.ndcg_at_k(labels, scores, k) == pytest.approx(expected, rel=1e-12)
+    rows = np.flatnonzero(labels.sum(axis=1) == 1)  # one class each, as it takes
+    classes, few = labels[rows].argmax(axis=1), scores[rows]
+    if k >= 7:  # all labels are among the highest
+        hits = 1.0
+    else:
+        hits = sklearn.metrics.top_k_accuracy_score(classes, few, k=k, labels=range(7))
+    precision = metrics.precision_at_k(labels[rows], few, k)
+    assert precision == pytest.approx(hits / k, rel=1e-12)
+
+
+def test_precision_at_1_is_one_minus_one_error():
+    labels, scores = random_problem(4, n_values=3)
+    expected = 1 - metrics.one_error(labels, scores)
+    assert metrics.precision_at_k(labels, scores, 1) == pytest.approx(expected)
+
+
+def test_the_best_ranking_has_propensity_scored_precision_1():
+    labels, _ = random_problem(5, (30, 9), density=0.3)
+    propensities = metrics.label_propensities(labels, a=0.6, b=2.6)
+    np.testing.assert_allclose(propensities, slow_propensities(labels, 0.6, 2.6))
+    for k in (1, 3, 9):
+        best = metrics.propensity_scored_precision_at_k(
+            labels, labels / propensities, propensities, k
+        )
+        assert best == pytest.approx(1)
+    equal = metrics.propensity_scored_precision_at_k(labels, labels, np.ones(9), 2)
+    assert equal == pytest.approx(1)
+
+
+def test_at_k_takes_sparse_labels_in_blocks(monkeypatch):
+    labels, scores = random_problem(6, (33, 8), density=0.2, n_values=4)
+    given = scipy.sparse.csr_array(labels), scipy.sparse.csr_matrix(scores)
+    propensities = metrics.label_propensities(labels)
+    whole = at_k_values(labels, scores, propensities)
+    assert at_k_values(*given, propensities) == pytest.approx(whole, rel=1e-12)
+    monkeypatch.setattr(checks, "_BLOCK_ENTRIES", 24)
+    assert at_k_values(*given, propensities) == pytest.approx(whole, rel=1e-12)
+    blocked = metrics.label_propensities(given[0])
+    np.testing.assert_array_equal(blocked, propensities)
+
+
+def at_k_values(labels, scores, propensities):
+    return [
+        metrics.precision_at_k(labels, scores, 3),
+        metrics.ndcg_at_k(labels, scores, 3),
+        metrics.propensity_scored_precision_at_k(labels, scores, propensities, 3),
+    ]
+
+
+@pytest.mark.parametrize("k", [0, -1, 2.5, True, "5"])
+def test_at_k_refuses_other_k(k):
+    for function in (metrics.precision_at_k, metrics.ndcg_at_k):
+        with pytest.raises(ValueError, match="k must be an integer of at least 1"):
+            function(Y, S, k)
+
+
+@pytest.mark.parametrize("bad", [[0.5, 0.5], [0.5, 0.0, 1], [0.5, np.nan, 1], 0.5])
+def test_other_propensities_are_refused(bad):
+    with pytest.raises(ValueError, match="propensities"):
+        metrics.propensity_scored_precision_at_k(Y, S, bad)
+
+
+def test_propensities_need_three_rows():
+    with pytest.raises(ValueError, match="at least 3 training samples, got 2"):
+        metrics.label_propensities(Y[:2])
+
+
+def test_at_k_refuses_what_the_others_refuse():
+    for labels, scores, said in (
+        (Y[:, 0], S[:, 0], "reshape"),
+        (Y, S[:2], "same samples"),
+        (Y[:0], S[:0], "at least one sample"),
+        (Y + 1, S, "only 0 and 1"),
+        (Y, S / [1, 1, np.nan], "finite"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            metrics.precision_at_k(labels, scores)
+    with pytest.raises(ValueError, match="only 0 and 1"):
+        metrics.label_propensities(Y + 1)
+
+
+def test_at_k_has_names_for_evaluate_and_scorers():
+    names = ["precision_at_1", "precision_at_3", "ndcg_at_2"]
+    expected = [
+        metrics.precision_at_k(Y, S, 1),
+        metrics.precision_at_k(Y, S, 3),
+        metrics.ndcg_at_k(Y, S, 2),
+    ]
+    assert list(evaluate(Y, S, P, names).values()) == expected
+    found = scorers(names)
+    assert pickle.loads(pickle.dumps(found)).keys() == found.keys()
+    assert "ndcg_at_k" in repr(found["ndcg_at_2"])
+    X, labels = make_multilabel_classification(60, random_state=0)
+    model = RidgeClassifier().fit(X, labels)
+    value = found["ndcg_at_2"](model, X, labels)
+    assert value == metrics.ndcg_at_k(labels, model.decision_function(X), 2)
 
 
 # The table, evaluate, scorers

@@ -19,7 +19,7 @@ from homi.solver import (
     total,
     zero_params,
 )
-from homi.solver.descend import descend
+from homi.solver.descend import QuasiNewton, descend
 from homi.solver.moments_form import MomentsForm
 from homi.solver.sweeps import (
     SWEEPS,
@@ -367,7 +367,8 @@ def test_memory_zero_is_allowed():
     problem = make_problem(*random_rows())
     form = MomentsForm(problem)
     start = form.start(np.zeros((4, 4)))
-    solution = descend(form, start, max_iter=500, tol=1e-12, memory=0)
+    plain = QuasiNewton(form, memory=0)
+    solution = descend(form, start, max_iter=500, tol=1e-12, sweep=plain)
     best = solve(problem, max_iter=500, tol=1e-12)
     assert total(solution.history[-1]) == pytest.approx(total(best.history[-1]))
 

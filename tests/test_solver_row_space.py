@@ -11,7 +11,7 @@ from homi import HOMI, HOMICV, memory
 from homi.base.targets import check_target
 from homi.graph import neighbor_laplacian
 from homi.model.features import is_compacted
-from homi.model.route import choose_route, is_for_direct
+from homi.model.route import choose_route, choose_solver, is_factored
 from homi.model.rows_input import InMemoryRows
 from homi.moments import column_scaling
 from homi.solver import (
@@ -19,7 +19,6 @@ from homi.solver import (
     compacted,
     is_wide,
     memory_needs,
-    saves_products,
     solve_rows,
     total,
 )
@@ -124,7 +123,7 @@ def test_odd_rows_have_the_direct_solvers_answer(odd, standardize):
     X, Y = random_rows(2, n=30, m=90, q=3)
     X = odd(X)
     parameters = {"standardize": standardize, "tol": 1e-15, "max_iter": 1000}
-    assert saves_products(*X.shape, X.size)
+    assert is_factored(InMemoryRows(X, check_target(Y)))
     direct, inside = (
         HOMI(solver=solver, gamma=0.1, **parameters).fit(X, Y)
         for solver in ("direct", "iterative")
@@ -137,7 +136,7 @@ def test_odd_rows_have_the_direct_solvers_answer(odd, standardize):
 
 @pytest.mark.parametrize("name", ["feature_weights_", "coef_", "intercept_"])
 def test_what_is_learned_is_in_the_features_as_given(kind, name):
-    X, Y = random_rows(3, n=40, m=150, q=4)
+    X, Y = random_rows(4, n=40, m=150, q=4)
     X = kind(X)
     direct, inside = (
         HOMI(solver=solver, tol=1e-15, max_iter=1000).fit(X, Y)
@@ -152,23 +151,46 @@ def test_what_is_learned_is_in_the_features_as_given(kind, name):
     np.testing.assert_allclose(inside.coef_, whole.T, atol=1e-10)
 
 
-def test_the_history_is_that_of_rows_as_they_are(kind):
+@pytest.mark.parametrize("factored", [False, True])
+def test_the_minimum_is_that_of_rows_as_they_are(kind, factored):
     X, Y = random_rows(4, n=30, m=90)
     given = given_of(kind(X), Y, True, n_neighbors=5)
     inside, _ = compacted(given)
-    plain, small = (solve_rows(g, max_iter=4, tol=0.0) for g in (given, inside))
-    for one, two in zip(plain.history, small.history, strict=True):
-        assert total(two) == pytest.approx(total(one), rel=1e-4)
+    plain = solve_rows(given, max_iter=500, tol=1e-13)
+    small = solve_rows(inside, max_iter=500, tol=1e-13, factored=factored)
+    expected = total(plain.history[-1])
+    assert total(small.history[-1]) == pytest.approx(expected, rel=1e-9)
 
 
-def test_auto_compacts_few_rows_of_many_features_only():
-    assert not is_for_direct(100, 1_000, 5, 100_000)
-    assert not is_for_direct(500, 5_000, 50, 2_500_000)
-    assert is_for_direct(100, 999, 5, 99_900)
-    assert is_for_direct(500, 1_000, 5, 500_000)
-    # More rows than the factor is worth, and rows that are nearly empty.
+def test_auto_is_iterative_for_few_rows_of_many_features_only():
+    for shape in ((100, 1_000, 5, 100_000), (500, 5_000, 50, 2_500_000)):
+        assert choose_solver(*shape)[0] == "iterative"
+    for shape in ((100, 999, 5, 99_900), (1_000, 1_000, 5, 10**6)):
+        assert choose_solver(*shape)[0] == "direct"
+    # Fewer rows than features: no matrix of features, however many values are stored.
+    assert choose_solver(2_000, 3_298, 40, 10**6)[0] == "iterative"
+    # More rows than the factor is worth.
     assert not is_wide(20_000, 100_000)
-    assert not saves_products(5_000, 100_000, 10_000)
+
+
+def text(n, m, words, seed=0):
+    """Rows of so many words each, and two labels."""
+    rng = np.random.default_rng(seed)
+    columns = np.concatenate([rng.choice(m, size) for size in words])
+    places = np.repeat(np.arange(n), words), columns
+    X = sparse.csr_array((np.ones(len(columns)), places), shape=(n, m))
+    return InMemoryRows(X, check_target((rng.random((n, 2)) > 0.5).astype(int)))
+
+
+def test_rows_are_factored_where_products_cost_more():
+    few, many = np.full(3_000, 10), np.full(300, 100)
+    assert not is_factored(text(3_000, 4_000, few))
+    assert is_factored(text(300, 4_000, many))
+    # One long text makes products with rows converge slowly.
+    rows = np.full(1_000, 30)
+    assert not is_factored(text(1_000, 4_000, rows))
+    rows[0] = 3_000
+    assert is_factored(text(1_000, 4_000, rows))
 
 
 def test_memory_is_that_of_the_model_and_not_of_the_descent():
@@ -184,8 +206,11 @@ def test_memory_is_that_of_the_model_and_not_of_the_descent():
     assert model.solver_ == "iterative"
     # W alone and times B, and blocks of them.
     assert peak < 3.2 * W
-    assert peak < memory_needs.bytes_iterative(n, m, n_labels, X.nnz) + W
-    assert memory_needs.bytes_iterative(n, m, n_labels, X.nnz) < 4 * W
+    needed = memory_needs.bytes_iterative(
+        n, m, n_labels, X.nnz, factored=True, compact=True
+    )
+    assert peak < needed + W
+    assert needed < 4 * W
 
 
 @needs_callbacks

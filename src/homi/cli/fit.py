@@ -88,7 +88,7 @@ def _facts(made: Made, given: LabeledRows, output: Path, seconds: float) -> Fiel
     }
     if isinstance(core, HOMICV):
         facts["chosen"] = core.best_params_
-        facts["scoring"], facts["score"] = core.scoring, core.best_score_
+        facts["scoring"], facts["score"] = core._scoring(), core.best_score_
     if isinstance(tuned, TunedThresholds):
         facts["objective"], facts["strategy"] = tuned.objective, tuned.strategy_
         facts["held_out_score"] = tuned.held_out_score_
@@ -103,9 +103,11 @@ def _summary(facts: Fields) -> str:
     ]
     if "chosen" in facts:
         chosen = ", ".join(f"{k}={_short(v)}" for k, v in facts["chosen"].items())
-        name = str(facts["scoring"]).replace("_", " ")
+        name, score = str(facts["scoring"]), facts["score"]
+        if name.startswith("neg_"):
+            name, score = name.removeprefix("neg_"), -score
         lines.append(f"Chosen: {chosen}.")
-        lines.append(f"Cross-validated {name}: {facts['score']:.3f}.")
+        lines.append(f"Cross-validated {name.replace('_', ' ')}: {score:.3f}.")
     if "objective" in facts:
         found = facts["held_out_score"]
         lines.append(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,18 +13,38 @@ from typing import Any
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.status import Status
 from rich.text import Text
 
 
 @contextmanager
 def working(text: str, *, quiet: bool) -> Iterator[None]:
-    """Show a spinner on a terminal, and nothing elsewhere."""
+    """Show a spinner on a terminal, with what the library logs; nothing elsewhere."""
     console = Console(stderr=True)
     if quiet or not console.is_terminal:
         yield
         return
-    with console.status(f"{text} …"):
+    with console.status(f"{text} …") as status, _logged(text, status):
         yield
+
+
+@contextmanager
+def _logged(text: str, status: Status) -> Iterator[None]:
+    """Show the last message of the library, such as a stage of HOMICV's search."""
+    log = logging.getLogger("homi")
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            status.update(printable(f"{text} … {record.getMessage()}"))
+
+    handler, level = Handler(), log.level
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)
 
 
 @contextmanager

@@ -226,25 +226,35 @@ def search_sparse(rows: CenteredRows, asking: slice, among: slice, k: int) -> Be
 def _search_thin(rows: CenteredRows, asking: slice, among: slice, k: int) -> Best:
     """Find the k best among rows with few nonzeros, without forming dense rows.
 
-    The products of the sparse rows are corrected for centering and scaling.
+    The products of the sparse rows are corrected for centering and scaling: a matrix
+    of rank 3. Each pair of blocks of the same rows is computed once.
     """
-    q, shift = rows.q[asking], rows.shift
-    constant = shift @ shift
-    along, means, inverse = q @ shift, rows.row_mean[asking], rows.inverse[asking]
-    best, m = Best(q.shape[0], k), q.shape[1]
+    unit, ahead, back = _thin_factors(rows)
+    best, same = Best(asking.stop - asking.start, k), asking == among
     for columns in _blocks(among.stop - among.start):
         place = slice(among.start + columns.start, among.start + columns.stop)
-        other = rows.q[place]
-        back, other_along = other.T.tocsr(), other @ shift
-        for part in _blocks(q.shape[0]):
-            scores = dense(q[part] @ back)
-            scores += (constant - along[part])[:, None]
-            scores -= other_along
-            scores -= m * np.outer(means[part], rows.row_mean[place])
-            scores *= rows.inverse[place]
-            scores *= inverse[part, None]
+        other = unit[place].T.tocsr()
+        for part in _blocks(asking.stop - asking.start):
+            if same and part.start > columns.start:
+                break
+            at = slice(asking.start + part.start, asking.start + part.stop)
+            scores: Any = ahead[at] @ back[place].T
+            scores += dense(unit[at] @ other)
             best.add(scores, part.start, columns.start)
+            if same and part.start < columns.start:
+                best.add(scores.T, columns.start, part.start)
     return best
+
+
+def _thin_factors(rows: CenteredRows) -> tuple[sparse.csr_array, Array, Array]:
+    """Sparse Q and n × 3 arrays A, C such that ``QQᵀ + ACᵀ`` are all correlations."""
+    shift, inverse = rows.shift, rows.inverse
+    along, means = rows.q @ shift, rows.row_mean
+    m, one = rows.q.shape[1], np.ones_like(means)
+    ahead = np.column_stack([shift @ shift - along, -one, -m * means])
+    back = np.column_stack([one, along, means])
+    unit = sparse.csr_array(rows.q * inverse[:, None])
+    return unit, ahead * inverse[:, None], back * inverse[:, None]
 
 
 def search(

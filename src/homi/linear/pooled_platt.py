@@ -17,7 +17,6 @@ STRENGTH = 3.0
 _STRENGTHS = (0.3, 3.0, 30.0)
 #: Longest steps of a log-slope and of an offset.
 _LONGEST = np.array([[1.0], [3.0]])
-_MAX_ITER = 100
 
 
 class _Fit(NamedTuple):
@@ -49,6 +48,7 @@ def fit_pooled_sigmoids(
     weights: Array | None = None,
     start: Sigmoids | None = None,
     tol: float = 1e-6,
+    max_iter: int = 100,
 ) -> Sigmoids:
     r"""Fit Platt's sigmoids with a common prior of their slopes.
 
@@ -72,6 +72,8 @@ def fit_pooled_sigmoids(
         Sigmoids of similar scores to start from.
     tol : float
         Longest step, of a log-slope or an offset, at which to stop.
+    max_iter : int
+        Most steps.
 
     Returns
     -------
@@ -81,7 +83,7 @@ def fit_pooled_sigmoids(
     fit = _prepare(scores, Y, weights)
     line, trust = _start(fit, start), np.ones(scores.shape[1])
     some = np.arange(scores.shape[1])
-    for _ in range(_MAX_ITER):
+    for _ in range(max_iter):
         middle = trust @ line[0] / max(trust.sum(), 1e-12)
         step, trust[some] = _step(fit.of(some), line[:, some], strength, middle)
         line[:, some] += step

@@ -9,20 +9,21 @@ In the formulas n is n_samples, q is n_labels, s the scores, and P_i and N_i the
 positive and the negative labels of sample i.
 """
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial, update_wrapper
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.metrics import label_ranking_average_precision_score, make_scorer
 from sklearn.pipeline import Pipeline
 
-from homi.arrays import as_numbers, dense
+from homi.metrics.checks import Values, check_labels, check_option, check_scores
 from homi.metrics.pairs import misordered_pairs, pair_counts
+from homi.metrics.top_k import ndcg_at_k, precision_at_k
 from homi.typing import Fields, MatrixLike
 
-Values: TypeAlias = NDArray[Any]
 Response: TypeAlias = Literal["predict", "decision_function"]
 
 PAPER_METRICS = ("hamming_loss", "ranking_loss", "one_error", "macro_auc")
@@ -41,7 +42,7 @@ def hamming_loss(Y_true: MatrixLike, Y_pred: MatrixLike) -> float:
     >>> hamming_loss([[1, 0], [1, 1]], [[1, 0], [0, 1]])
     0.25
     """
-    Y, P = _check_labels(Y_true, Y_pred)
+    Y, P = check_labels(Y_true, Y_pred)
     return float(np.mean(Y != P))
 
 
@@ -59,7 +60,7 @@ def ranking_loss(Y_true: MatrixLike, scores: MatrixLike) -> float:
     >>> ranking_loss([[1, 0, 0], [1, 1, 1]], [[0.5, 0.5, 0.1], [0.3, 0.2, 0.1]])
     0.25
     """
-    Y, S = _check_scores(Y_true, scores)
+    Y, S = check_scores(Y_true, scores)
     return float(np.mean(misordered_pairs(Y, S) / np.maximum(pair_counts(Y), 1)))
 
 
@@ -76,7 +77,7 @@ def one_error(Y_true: MatrixLike, scores: MatrixLike) -> float:
     >>> one_error([[0, 1], [1, 0], [0, 0]], [[0.1, 0.9], [0.4, 0.4], [0.2, 0.1]])
     0.3333333333333333
     """
-    Y, S = _check_scores(Y_true, scores)
+    Y, S = check_scores(Y_true, scores)
     return float(np.mean(~Y[np.arange(len(Y)), S.argmax(axis=1)]))
 
 
@@ -120,9 +121,9 @@ def macro_auc(
     >>> macro_auc(Y, scores, undefined="zero")
     0.5
     """
-    _check_option("ties", ties, ("correct", "half"))
-    _check_option("undefined", undefined, ("skip", "zero"))
-    Y, S = (matrix.T for matrix in _check_scores(Y_true, scores))
+    check_option("ties", ties, ("correct", "half"))
+    check_option("undefined", undefined, ("skip", "zero"))
+    Y, S = (matrix.T for matrix in check_scores(Y_true, scores))
     pairs = pair_counts(Y)
     right = misordered_pairs(~Y, S)  # pairs whose negative is not above the positive
     if ties == "half":
@@ -194,7 +195,7 @@ def average_precision(Y_true: MatrixLike, scores: MatrixLike) -> float:
     >>> average_precision([[1, 0, 1]], [[0.9, 0.8, 0.7]]) == (1 + 2 / 3) / 2
     True
     """
-    return float(label_ranking_average_precision_score(*_check_scores(Y_true, scores)))
+    return float(label_ranking_average_precision_score(*check_scores(Y_true, scores)))
 
 
 def coverage(Y_true: MatrixLike, scores: MatrixLike) -> float:
@@ -211,7 +212,7 @@ def coverage(Y_true: MatrixLike, scores: MatrixLike) -> float:
     >>> coverage([[1, 0, 1], [0, 0, 0]], [[0.9, 0.8, 0.7], [0.3, 0.2, 0.1]])
     1.0
     """
-    Y, S = _check_scores(Y_true, scores)
+    Y, S = check_scores(Y_true, scores)
     lowest = np.where(Y, S, np.inf).min(axis=1, keepdims=True)
     return float(np.mean((lowest <= S).sum(axis=1) - Y.any(axis=1)))
 
@@ -226,7 +227,7 @@ def exact_match(Y_true: MatrixLike, Y_pred: MatrixLike) -> float:
     >>> exact_match([[1, 0], [1, 1]], [[1, 0], [0, 1]])
     0.5
     """
-    Y, P = _check_labels(Y_true, Y_pred)
+    Y, P = check_labels(Y_true, Y_pred)
     return float(np.mean((Y == P).all(axis=1)))
 
 
@@ -268,10 +269,15 @@ METRICS: dict[str, Metric] = {
     )
 }
 
+#: Metrics of the k highest labels. They have a name for every k, so METRICS, which
+#: tables print as a whole, has none of them.
+_AT_K = {"precision": (precision_at_k, "P"), "ndcg": (ndcg_at_k, "nDCG")}
+
 
 def scorers(names: Iterable[str] = PAPER_METRICS) -> Fields:
     """Make scorers for ``cross_validate`` or ``GridSearchCV``; losses are negated.
 
+    Names are those of METRICS, and ``"precision_at_3"`` or ``"ndcg_at_3"`` of any k.
     Ranking metrics use ``ranking_scores`` of a classifier that has them, also at the
     end of a pipeline, and ``decision_function`` of any other.
 
@@ -322,6 +328,8 @@ def evaluate(
 ) -> dict[str, float]:
     """Compute metrics by name, from the scores or the predictions.
 
+    Names are those of METRICS, and ``"precision_at_3"`` or ``"ndcg_at_3"`` of any k.
+
     Examples
     --------
     >>> evaluate([[1, 0]], [[0.7, 0.6]], [[1, 1]], ["hamming_loss", "ranking_loss"])
@@ -334,82 +342,18 @@ def evaluate(
 
 def _f1(Y_true: MatrixLike, Y_pred: MatrixLike, axis: int | None) -> Values:
     """``2 |P and Q| / (|P| + |Q|)`` along the axis, 0 where P and Q are empty."""
-    Y, P = _check_labels(Y_true, Y_pred)
+    Y, P = check_labels(Y_true, Y_pred)
     f1: Values = 2 * (Y & P).sum(axis) / np.maximum(Y.sum(axis) + P.sum(axis), 1)
     return f1
 
 
 def _lookup(name: str) -> Metric:
-    _check_option("metric", name, tuple(METRICS))
+    """Return the metric of a name: one of METRICS, or such as ``"ndcg_at_5"``."""
+    if at_k := re.fullmatch(r"(precision|ndcg)_at_([1-9]\d*)", name):
+        function, title = _AT_K[at_k[1]]
+        k = int(at_k[2])
+        # With its name, which the text of a scorer has.
+        at = update_wrapper(partial(function, k=k), function)
+        return Metric(name, at, True, _SCORES, f"{title}@{k}")
+    check_option("metric", name, (*METRICS, "precision_at_5", "ndcg_at_5"))
     return METRICS[name]
-
-
-def _check_option(what: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise ValueError(f"unknown {what} {value!r}; choose one of {list(allowed)}.")
-
-
-def _check_labels(Y_true: MatrixLike, Y_pred: MatrixLike) -> tuple[Values, Values]:
-    """Return both as bool arrays of the same shape."""
-    Y, P = _as_indicator("Y_true", Y_true), _as_indicator("Y_pred", Y_pred)
-    _check_same_shape("Y_pred", Y, P)
-    return Y, P
-
-
-def _check_scores(Y_true: MatrixLike, scores: MatrixLike) -> tuple[Values, Values]:
-    """Return a bool array and a finite float array of the same shape."""
-    Y, S = _as_indicator("Y_true", Y_true), _as_matrix("scores", scores)
-    _check_same_shape("scores", Y, S)
-    if S.dtype.kind not in "biuf":
-        raise ValueError(
-            f"scores must be real numbers, got dtype {S.dtype}; "
-            "pass scores.astype(float)."
-        )
-    S = S.astype(float, copy=False)
-    if not np.isfinite(S).all():
-        raise ValueError(
-            f"scores must be finite, got {np.sum(~np.isfinite(S))} NaN or infinite "
-            "entries; replace them, or check the classifier."
-        )
-    return Y, S
-
-
-def _as_matrix(name: str, matrix: MatrixLike) -> Values:
-    values: Values = as_numbers(np.asarray(dense(matrix)))
-    if values.ndim != 2:
-        raise ValueError(
-            f"{name} must be (n_samples, n_labels), got shape {values.shape}; "
-            "for a single label y pass y.reshape(-1, 1)."
-        )
-    if values.size == 0:
-        raise ValueError(
-            f"{name} must have at least one sample and one label, got shape "
-            f"{values.shape}; check why the data are empty."
-        )
-    return values
-
-
-def _as_indicator(name: str, matrix: MatrixLike) -> Values:
-    values = _as_matrix(name, matrix)
-    if values.dtype == object:
-        found = list(dict.fromkeys(map(repr, values.flat)))[:4]
-        raise ValueError(
-            f"{name} must hold only 0 and 1, got {', '.join(found)}; drop rows whose "
-            "labels are missing, and encode names with MultiLabelBinarizer."
-        )
-    positive: Values = values == 1
-    other = ~(positive | (values == 0))
-    if other.any():
-        raise ValueError(
-            f"{name} must hold only 0 and 1, got {values[other][:4].tolist()} in it; "
-            f"for -1/+1 labels, or for scores, pass {name} > 0."
-        )
-    return positive
-
-
-def _check_same_shape(name: str, Y: Values, other: Values) -> None:
-    if Y.shape != other.shape:
-        raise ValueError(
-            f"Y_true has shape {Y.shape} and {name} has shape {other.shape}; "
-            "pass the same samples and labels in both."
-        )

@@ -34,7 +34,7 @@ class Contributions(NamedTuple):
 
 
 class Forest:
-    """Extremely randomized trees of all labels, grown on bootstrap samples.
+    """Randomized trees of all labels, grown on bootstrap samples.
 
     The probability of a label is the mean over the trees of its share among the
     training rows of a leaf, shrunk toward its share among all rows. Its log-odds are
@@ -70,6 +70,7 @@ class Forest:
         seed: int,
         sample_weight: Array | None = None,
         n_jobs: int | None = None,
+        splitter: str = "random",
         min_samples_leaf: int = 1,
         max_features: str | float = "sqrt",
     ) -> Self:
@@ -89,8 +90,9 @@ class Forest:
             from the rows with a positive weight, then weighted.
         n_jobs : int or None, default=None
             Number of threads; None is one, -1 as many as processors.
-        min_samples_leaf, max_features
-            As in scikit-learn's ExtraTreeRegressor.
+        splitter, min_samples_leaf, max_features
+            As in scikit-learn's DecisionTreeRegressor: "random" gives extremely
+            randomized trees, "best" a random forest.
         """
         Y = np.ascontiguousarray(dense(Y), dtype=np.float64)
         weights = np.ones(len(Y)) if sample_weight is None else sample_weight
@@ -102,6 +104,7 @@ class Forest:
             n_trees=n_trees,
             seed=seed,
             n_jobs=n_jobs,
+            splitter=splitter,
             min_samples_leaf=min_samples_leaf,
             max_features=max_features,
         )
@@ -144,7 +147,8 @@ class Forest:
         -------
         contributions : Contributions
         """
-        leaf = self.trees.apply(single(x[None]))[0]
+        (rows,) = self._blocks(x[None])
+        leaf = self.trees.apply(rows)[0]
         root, features = self.trees.changes(leaf, self.n_features)
         change = features.sum(axis=0)
         start, end = self.as_log_odds(np.vstack([root, root + change]))
@@ -186,6 +190,11 @@ class Forest:
         return cls(trees, a["share"], n_features)
 
     def _blocks(self, X: Matrix) -> Iterator[NDArray[np.float32]]:
+        if X.shape[1] != self.n_features:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but the forest has {self.n_features}; "
+                "pass the features that it was fitted to."
+            )
         count = max(1, _BLOCK // (4 * self.n_features + 32 * self.trees.n_trees))
         X = X.tocsr() if sparse.issparse(X) else X
         for i in range(0, max(X.shape[0], 1), count):

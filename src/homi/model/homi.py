@@ -113,10 +113,10 @@ class HOMI(
         ``filled_labels_``.
     solver : {"auto", "direct", "iterative"}, default="auto"
         ``"direct"`` factors matrices of features × features once. ``"iterative"`` has
-        none of them: the sweeps are the same, by conjugate gradients on products with
-        the rows, for many and sparse features or many labels. Both work in the space
-        of the rows where these are fewer than half the features. ``"auto"`` takes the
-        iterative one where the direct one would need too much memory or be slower.
+        none of them: it minimizes the same objective by products with the rows, for
+        many and sparse features or many labels. Both can work in the space of the rows
+        where these are fewer than the features. ``"auto"`` takes the iterative one
+        where the direct one would need too much memory or be slower, and logs why.
     init : {"zeros", "random"}, default="zeros"
         Start of the sweeps. The paper's Algorithm 1 says zeros, its text random.
     max_iter : int in [1, inf), default=100
@@ -178,7 +178,8 @@ class HOMI(
 
     A fit needs the rows only for a few matrices of products. Building them costs
     O(nm² + nml) and the search for neighbors O(n²m); then one eigenvalue problem of
-    size m and one of size l, and O(ml·min(m, l)) for each sweep.
+    size m and one of size l, and O(ml·min(m, l)) for each sweep. That is the direct
+    solver; a sweep of the iterative one costs O(l) products with the rows.
 
     The objective is not convex: different starts can end in different minima. On 60
     small problems (``benchmarks/starts.py``), zeros were as good as the best of five

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -30,27 +31,26 @@ from homi.solver import (
     Solution,
     compacted,
     correct,
+    costs,
+    is_wide,
     label_rank,
     leave_one_out,
     memory_needs,
     random_params,
-    saves_products,
     solve,
     solve_identity,
     solve_rows,
 )
 from homi.typing import Fields, Matrix
 
-#: Up to this many features (and EXACT_LABELS labels) the direct solver is taken.
+#: Up to this many features (and EXACT_LABELS labels) the direct solver is taken, unless
+#: rows are few.
 FEW_FEATURES = 2_000
 
 #: The direct solver is not chosen where it needs more bytes than this.
 DIRECT_BYTES = 4 * 2**30
 
-#: Cost of a stored value of X for each label with the iterative solver, relative to
-#: that of a number in m³ or l³ with the direct one: about 500 products of 4 ns beside
-#: 0.7 ns.
-PRODUCTS = 3_000
+log = logging.getLogger("homi")
 
 #: Scaling and kernel map of the features -> what is called after each sweep, if any.
 MakeHook = Callable[[tuple[Any, ...], KernelMap | None], OnSweep | None]
@@ -78,7 +78,10 @@ class Route:
     settings: SimpleNamespace
     graph: str
     solver: str
+    #: Whether to work in the space of the rows instead of that of the features.
     compact: bool = False
+    #: Whether the iterative solver factors a Gram matrix.
+    factored: bool = False
 
     def fit(self, rows: Any, make_hook: MakeHook) -> Fitted:
         """Fit to rows; ``make_hook`` gives what is called after each sweep."""
@@ -201,6 +204,7 @@ class Route:
             scaling = (mean, scale, basis)
         solution = solve_rows(
             given,
+            factored=self.factored,
             max_iter=settings.max_iter,
             tol=settings.tol,
             on_sweep=make_hook(scaling, None),
@@ -224,8 +228,16 @@ class Route:
 def choose_route(params: Fields, rows: Any) -> Route:
     """Choose graph and solver for the parameters of HOMI and its rows.
 
-    Raise ValueError for parameters that do not go together, and MemoryError for what
-    does not fit.
+    | route | taken where |
+    | --- | --- |
+    | direct | few features, or a parameter that only this solver takes |
+    | direct, compact | the same, but fewer rows than features |
+    | iterative, factored | a Gram matrix costs less than many products with rows |
+    | iterative, compact | the same, but fewer rows than features |
+    | iterative | everything else: products with the rows as they are |
+
+    The reason is logged. Raise ValueError for parameters that do not go together, and
+    MemoryError for what does not fit.
     """
     settings = SimpleNamespace(**params)
     given = params | rows.given
@@ -239,18 +251,16 @@ def choose_route(params: Fields, rows: Any) -> Route:
     graph = rows.graph(settings.graph) if settings.gamma > 0 else "none"
     if given["sample_weight"] is not None:
         check("sample_weight", given | {"graph": graph})
-    if rows.way or unmet('solver="iterative"', given) or _is_direct(settings, rows):
-        return _direct(settings, rows, graph)
-    return _iterative(settings, rows, graph)
+    if rows.way or (why := unmet('solver="iterative"', given)):
+        return _direct(settings, rows, graph, why="" if rows.way else why)
+    solver, why = settings.solver, "it was asked for."
+    if solver == "auto":
+        n, m = rows.shape
+        solver, why = choose_solver(n, m, rows.n_labels, rows.n_stored)
+    return (_direct if solver == "direct" else _iterative)(settings, rows, graph, why)
 
 
-def _is_direct(settings: SimpleNamespace, rows: InMemoryRows) -> bool:
-    if settings.solver != "auto":
-        return bool(settings.solver == "direct")
-    return is_for_direct(*rows.shape, rows.n_labels, rows.n_stored)
-
-
-def _direct(settings: SimpleNamespace, rows: RowsInput, graph: str) -> Route:
+def _direct(settings: SimpleNamespace, rows: RowsInput, graph: str, why: str) -> Route:
     n, m = rows.shape
     # Without a penalty nothing keeps W in the space of the rows, and no batch can be
     # added to sums in that space.
@@ -265,28 +275,63 @@ def _direct(settings: SimpleNamespace, rows: RowsInput, graph: str) -> Route:
     check_direct(size)
     least = partial(memory_needs.bytes_least_direct, size)
     memory.check_labels(least, rows.n_labels, "HOMI")
-    return Route(settings, graph, "direct", compact)
+    return _logged(Route(settings, graph, "direct", compact), why)
 
 
-def _iterative(settings: SimpleNamespace, rows: InMemoryRows, graph: str) -> Route:
+def _iterative(
+    settings: SimpleNamespace, rows: InMemoryRows, graph: str, why: str
+) -> Route:
     (n, m), stored = rows.shape, rows.n_stored
+    factored = is_factored(rows)
+    compact = factored and is_wide(n, m)
     memory.check_labels(
-        lambda count: memory_needs.bytes_iterative(n, m, count, stored),
+        lambda count: memory_needs.bytes_iterative(
+            n, m, count, stored, factored=factored, compact=compact
+        ),
         rows.n_labels,
         "HOMI",
     )
     # It takes a sparse graph; where anchors would suit it better, an approximate one.
     graph = "approximate" if graph == "anchors" else graph
-    return Route(settings, graph, "iterative", saves_products(n, m, stored))
+    return _logged(Route(settings, graph, "iterative", compact, factored), why)
 
 
-def is_for_direct(n: int, m: int, n_labels: int, nnz: int) -> bool:
-    """Return True where m × m and l × l arrays fit, and cost less than the products."""
-    if is_compacted(n, m) and saves_products(n, m, nnz):
+def _logged(route: Route, why: str) -> Route:
+    if why:
+        space = " in the space of the rows" if route.compact else ""
+        log.info("the solver is %r%s: %s", route.solver, space, why)
+    return route
+
+
+def choose_solver(n: int, m: int, n_labels: int, nnz: int) -> tuple[str, str]:
+    """Return "direct" where m × m and l × l arrays fit and cost least, and the reason.
+
+    n rows of m features have ``nnz`` stored values; otherwise it is "iterative".
+    """
+    if n_labels > EXACT_LABELS:
+        return "iterative", f"{n_labels:,} labels are too many for l × l arrays."
+    if memory_needs.bytes_direct(m, n_labels) > DIRECT_BYTES:
+        return "iterative", f"{m:,} features are too many for m × m arrays."
+    if is_compacted(n, m) or (n < m and m > FEW_FEATURES):
+        return "iterative", f"the {n:,} rows are fewer than the {m:,} features."
+    if m <= FEW_FEATURES:
+        return "direct", f"m × m arrays of {m:,} features are small."
+    iterative = min(
+        costs.work_products(n, m, n_labels, nnz),
+        costs.work_factored(n, m, n_labels, nnz),
+    )
+    if costs.work_direct(n, m, n_labels, nnz) > iterative:
+        return "iterative", f"products with {nnz:,} stored values are cheaper."
+    return "direct", f"an eigenvalue problem of {m:,} features is cheaper."
+
+
+def is_factored(rows: InMemoryRows) -> bool:
+    """Return whether a Gram matrix costs less than products with the rows alone."""
+    sizes = *rows.shape, rows.n_labels, rows.n_stored
+    if min(rows.shape) > costs.MOST_ROWS:
         return False
-    if n_labels > EXACT_LABELS or memory_needs.bytes_direct(m, n_labels) > DIRECT_BYTES:
-        return False
-    return m <= FEW_FEATURES or m**3 + n_labels**3 <= PRODUCTS * nnz * n_labels
+    products = costs.work_products(*sizes, costs.inequality(rows.X))
+    return costs.work_factored(*sizes) <= products
 
 
 def check_direct(m: int) -> None:

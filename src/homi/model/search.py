@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -26,8 +27,11 @@ from homi.typing import Fields
 Parameters = Fields
 T = TypeVar("T")
 
-#: Step of a log-slope at which sigmoids of candidates are good enough to compare.
-_ROUGH = 0.01
+log = logging.getLogger("homi")
+
+#: Steps of Newton's method after which sigmoids of candidates, which start from those
+#: of the candidate before, are good enough to compare.
+_STEPS = 5
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,7 @@ class Stage(NamedTuple):
         """Return a line for ``verbose=1``."""
         rest = ", out of time" if self.cut_short else ""
         return (
-            f"[HOMICV] {self.stage}: {self.candidates} candidates, best score "
+            f"{self.stage}: {self.candidates} candidates, best score "
             f"{self.best_score:.4g}, {self.seconds:.1f} s{rest}"
         )
 
@@ -107,8 +111,9 @@ class Calibrated:
         """Return what the objective is computed from: probabilities, or the scores."""
         if not self.calibrates:
             return scores
-        given = {"weights": weights, "start": self._last, "tol": _ROUGH}
-        self._last = fit_pooled_sigmoids(scores, Y, **given)  # type: ignore[arg-type]
+        self._last = fit_pooled_sigmoids(
+            scores, Y, weights=weights, start=self._last, tol=0.01, max_iter=_STEPS
+        )
         return self._last(scores)
 
     def is_worse(
@@ -192,10 +197,16 @@ class Search:
         if count or done is not None or self.was_cut_short:
             row = Stage(name, count, self.best.value, took, self.was_cut_short)
             self.stages.append(row)
-            if self.verbose:
-                print(row)
+            self._tell(row)
         self.was_cut_short = self.was_cut_short or was_cut_short
         return done
+
+    def _tell(self, row: Stage) -> None:
+        left = self.deadline - time.monotonic()
+        more = f", {max(left, 0.0):.0f} s left" if np.isfinite(left) else ""
+        log.info("%s%s", row, more)
+        if self.verbose:
+            print(f"[HOMICV] {row}{more}")
 
     def _try_choices(self, grid: Grid) -> None:
         kernels = [(k, (grid.first_width,)) for k in grid.kernels if grid.widths]

@@ -8,7 +8,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.tree import ExtraTreeRegressor
+from sklearn.tree import DecisionTreeRegressor
 
 from homi.arrays import canonical, dense
 from homi.model.trees import Trees
@@ -55,7 +55,7 @@ def grow_trees(
     n_jobs: int | None,
     **options: Any,
 ) -> Grown:
-    """Grow trees; ``options`` are those of scikit-learn's ExtraTreeRegressor.
+    """Grow trees; ``options`` are those of scikit-learn's DecisionTreeRegressor.
 
     For labels of 0 and 1, variance is half of Gini's impurity: regression trees find
     the splits of classification trees, in a half to a quarter of the time.
@@ -99,7 +99,7 @@ def _grow(
     candidates = np.flatnonzero(weights > 0)
     drawn = np.random.RandomState(seed).randint(0, len(candidates), len(candidates))
     counts = np.bincount(candidates[drawn], minlength=len(weights))
-    model = ExtraTreeRegressor(max_depth=MAX_DEPTH, random_state=seed, **options)
+    model = DecisionTreeRegressor(max_depth=MAX_DEPTH, random_state=seed, **options)
     model.fit(columns, Y, sample_weight=counts * weights, check_input=False)
     tree, unseen = model.tree_, np.flatnonzero(counts == 0)
     is_leaf = tree.children_left < 0

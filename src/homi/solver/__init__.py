@@ -22,16 +22,15 @@ from homi.solver.problem import (
     total,
     zero_params,
 )
-from homi.solver.row_space import (
-    Basis,
-    compact_rows,
-    compacted,
-    is_wide,
-    saves_products,
-)
-from homi.solver.rows_form import RowsProblem
+from homi.solver.row_space import Basis, compact_rows, compacted, is_wide
+from homi.solver.rows_problem import RowsProblem
 from homi.solver.scaled_rows import ScaledRows
-from homi.solver.solve import solve, solve_identity, solve_rows, solve_stepwise
+from homi.solver.solve import (
+    solve,
+    solve_identity,
+    solve_rows,
+    solve_stepwise,
+)
 
 __all__ = [
     "EXACT_LABELS",
@@ -56,7 +55,6 @@ __all__ = [
     "objective",
     "random_params",
     "ridge_path",
-    "saves_products",
     "shares",
     "solve",
     "solve_identity",

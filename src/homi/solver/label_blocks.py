@@ -18,7 +18,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import scipy.linalg
 from scipy import sparse
-from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dtrtri
 
 from homi.arrays import dense
 from homi.linalg import Array, inner, solve_psd
@@ -39,6 +39,7 @@ class LabelStep(NamedTuple):
     graph: float  # γ tr(BᵀZᵀLZB)
     row_squares: Array  # the diagonal of BBᵀ, in the basis of the scores
     graph_gradient: Array | None  # γLZBBᵀ, or None without a graph
+    products: Array | None = None  # of the scores; None where they are not at hand
 
 
 class LabelBlock(Protocol):
@@ -56,6 +57,15 @@ class LabelBlock(Protocol):
 
     def settle(self, Z: Array, LZ: Array) -> None:
         """Fix what depends on the first scores."""
+
+    def products(self, Z: Array, LZ: Array) -> Array:
+        """Return what the block needs of ``ZᵀγLZ``: a linear function of it."""
+
+    def along(self, Z: Array, LZ: Array, D: Array, LD: Array) -> tuple[Array, Array]:
+        """Return the same function of ``ZᵀγLD + DᵀγLZ``, and of ``DᵀγLD``."""
+
+    def least(self, products: Array) -> float:
+        """Return the minimum over (B, t) of the labels' and the graph's terms."""
 
     def step(self, Z: Array, LZ: Array | None) -> LabelStep:
         """Minimize over (B, t)."""
@@ -94,6 +104,26 @@ class AllDirections:
     def settle(self, Z: Array, LZ: Array) -> None:
         """Do nothing: no choice depends on the scores."""
 
+    def products(self, Z: Array, LZ: Array) -> Array:
+        """``ZᵀγLZ``."""
+        return Z.T @ LZ
+
+    def along(self, Z: Array, LZ: Array, D: Array, LD: Array) -> tuple[Array, Array]:
+        """``ZᵀγLD + DᵀγLZ``, with a symmetric L, and ``DᵀγLD``."""
+        half = D.T @ LZ
+        return half + half.T, D.T @ LD
+
+    def least(self, products: Array) -> float:
+        """``Σ_j τ_j (1 - B_jj)``."""
+        S = products.copy()
+        S.flat[:: len(S) + 1] += self._rho
+        if not S.size:  # no label varies, and LAPACK takes no empty matrix
+            return 0.0
+        triangle, _ = dpotrf(S, lower=1, overwrite_a=1, clean=1)
+        half, _ = dtrtri(triangle, lower=1, overwrite_c=1)
+        diagonal = np.einsum("ij,ij->j", half, half)
+        return float(self._tau @ (1.0 - self._tau * diagonal))
+
     def step(self, Z: Array, LZ: Array | None) -> LabelStep:
         """Minimize over (B, t)."""
         if LZ is None:
@@ -101,16 +131,19 @@ class AllDirections:
             return LabelStep(free, 0.0, self._shrink**2, None)
         if _is_wide(Z, LZ):
             return self._wide_step(Z)
-        B = self._B(Z, LZ)
+        products = self.products(Z, LZ)
+        B = self._B(products)
         BBt = B @ B.T
-        return self._step(Z, np.diag(B), np.diag(BBt), LZ @ BBt)
+        step = self._step(Z, np.diag(B), np.diag(BBt), LZ @ BBt)
+        return step._replace(products=products)
 
     def B(self, Z: Array, LZ: Array | None) -> Array:
         """Return the minimizer B, between labels."""
         U = self._U
         if LZ is None:
             return (U * self._shrink) @ U.T
-        return U @ (self._wide_B(Z) if _is_wide(Z, LZ) else self._B(Z, LZ)) @ U.T
+        wide = _is_wide(Z, LZ)
+        return U @ (self._wide_B(Z) if wide else self._B(self.products(Z, LZ))) @ U.T
 
     def _step(
         self, Z: Array, diagonal: Array, row_squares: Array, graph_gradient: Array
@@ -118,8 +151,8 @@ class AllDirections:
         both, graph = float(self._tau @ (1.0 - diagonal)), inner(Z, graph_gradient)
         return LabelStep(both - graph, graph, row_squares, graph_gradient)
 
-    def _B(self, Z: Array, LZ: Array) -> Array:
-        S = Z.T @ LZ
+    def _B(self, products: Array) -> Array:
+        S = products.copy()
         S.flat[:: len(S) + 1] += self._rho
         inverse = _inverse(S)
         inverse *= self._tau
@@ -266,38 +299,64 @@ class LeadingDirections:
         """Choose d at the first scores."""
         self._set_d(np.maximum(np.einsum("ij,ij->j", Z, LZ), 0.0))
 
+    def products(self, Z: Array, LZ: Array) -> Array:
+        """``UᵀSU``, ``UᵀS diag(d)U`` and, below, ``Σ_j d_j² S_jj``; S = ZᵀγLZ."""
+        return self._products(Z, LZ, Z @ self._U, self._along(LZ))
+
+    def along(self, Z: Array, LZ: Array, D: Array, LD: Array) -> tuple[Array, Array]:
+        """Return the same of ``ZᵀγLD + DᵀγLZ``, and of ``DᵀγLD``."""
+        ahead, DU = self._along(LD), D @ self._U
+        cross = self._products(Z, LD, Z @ self._U, ahead)
+        cross += self._products(D, LZ, DU, self._along(LZ))
+        return cross, self._products(D, LD, DU, ahead)
+
+    def _products(self, Z: Array, LD: Array, ZU: Array, along: _Along) -> Array:
+        alone = np.einsum("ij,ij->j", Z, LD) @ self._d**2
+        last = np.full((1, self.rank), alone)
+        return np.vstack([ZU.T @ along.U, ZU.T @ along.dU, last])
+
+    def least(self, products: Array) -> float:
+        """Return both terms at the best M."""
+        p, M = self.rank, self._M(products)
+        S, SdU = products[:p], products[p:-1]
+        graph = products[-1, 0] + 2.0 * inner(M, SdU) + inner(M, S @ M)
+        return self._labels(M) + float(graph)
+
     def step(self, Z: Array, LZ: Array | None) -> LabelStep:
         """Minimize over (M, t)."""
-        along = self._along(LZ)
-        M = self._M(Z, along)
-        graph, graph_gradient = 0.0, None
-        if LZ is not None and along is not None:
+        graph, graph_gradient, products = 0.0, None, None
+        if LZ is None:
+            M = self._best_M(0.0, 0.0)
+        else:
+            along = self._along(LZ)
+            products = self._products(Z, LZ, Z @ self._U, along)
+            M = self._M(products)
             graph_gradient = self._graph_gradient(LZ, along, M)
             graph = inner(Z, graph_gradient)
         UM = self._U @ M
         row_squares = self._d**2 + np.einsum("ij,ij->i", UM, UM)
         row_squares += 2.0 * self._d * np.einsum("ij,ij->i", UM, self._U)
         np.maximum(row_squares, 0.0, out=row_squares)
-        return LabelStep(self._labels(M), graph, row_squares, graph_gradient)
+        return LabelStep(self._labels(M), graph, row_squares, graph_gradient, products)
 
     def B(self, Z: Array, LZ: Array | None) -> Array:
         """Return the minimizer B, between labels."""
-        B = (self._U @ self._M(Z, self._along(LZ))) @ self._U.T
+        M = self._best_M(0.0, 0.0) if LZ is None else self._M(self.products(Z, LZ))
+        B = (self._U @ M) @ self._U.T
         B.flat[:: len(B) + 1] += self._d
         return B
 
-    def _along(self, LZ: Array | None) -> _Along | None:
-        return None if LZ is None else _Along(LZ @ self._U, LZ @ self._dU)
+    def _along(self, LZ: Array) -> _Along:
+        return _Along(LZ @ self._U, LZ @ self._dU)
 
-    def _M(self, Z: Array, along: _Along | None) -> Array:
+    def _M(self, products: Array) -> Array:
+        return self._best_M(products[: self.rank], products[self.rank : -1])
+
+    def _best_M(self, S: Array | float, SdU: Array | float) -> Array:
         """``UᵀQU M = Uᵀ(βỸ - Q diag(d))U`` with ``Q = βỸ + λI + γZᵀLZ``."""
-        A = self.beta * self._P
+        A = self.beta * self._P + S
         A.flat[:: len(A) + 1] += self.lam
-        R = self.beta * (self._P - self._YUdU) - self.lam * self._UdU
-        if along is not None:
-            ZU = Z @ self._U
-            A += ZU.T @ along.U
-            R -= ZU.T @ along.dU
+        R = self.beta * (self._P - self._YUdU) - self.lam * self._UdU - SdU
         return solve_psd((A + A.T) / 2, R)
 
     def _graph_gradient(self, LZ: Array, along: _Along, M: Array) -> Array:

@@ -17,7 +17,7 @@ import numpy as np
 
 from homi import threads
 from homi.linalg import Array, Pencil, factor_pencil, inner
-from homi.solver.descend import Point
+from homi.solver.descend import Point, Trials
 from homi.solver.problem import Params, Problem, Solution
 
 
@@ -114,6 +114,8 @@ class WeightedMomentsForm:
     ``ωΩ + Dω(I - Ω) - VᵀX̃ᵀYΩ + diag(μ) ω BBᵀ`` with Ω = diag(ω_j).
     """
 
+    steps = 1
+
     def __init__(self, problem: Problem, weights: Array) -> None:
         self._problem, self._weights = problem, weights
         self._features, self._labels = features_of(problem), labels_of(problem)
@@ -165,6 +167,10 @@ class WeightedMomentsForm:
         d = np.diag(self._D)[:, None]
         own = self._weights * (1.0 - d) + d
         return gradient / (own + self._mu * point.row_squares)
+
+    def line(self, point: Point, direction: Array) -> Trials[Point]:
+        """Return the objective along a direction."""
+        return Trials(self.evaluate, point.omega, direction)
 
     def params(self, point: Point) -> Params:
         """Return W, z, B and t at a point."""

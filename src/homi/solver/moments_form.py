@@ -18,39 +18,43 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg
 
-from homi.linalg import Array, inner
-from homi.solver.descend import Point
+from homi.linalg import Array, Pencil, inner
+from homi.solver.descend import Point, Trials
 from homi.solver.label_blocks import AllDirections
 from homi.solver.problem import Params, Problem, mean_share
 
 
-class MomentsForm:
-    """φ(ω) of a problem, and the way back to (W, z, B, t)."""
+class PencilForm:
+    """φ(ω) in the coordinates of a pencil (A, γH) of features.
 
-    def __init__(self, problem: Problem) -> None:
-        self._problem = problem
-        moments = problem.moments
-        mu, self._V = problem.joint_pencil
-        self._labels = AllDirections(problem.joint_YtY, problem.beta, problem.lam)
+    Parameters
+    ----------
+    pencil : Pencil
+        μ and V.
+    C : ndarray of shape (n_features, n_labels)
+        Products of features and labels, the labels in the basis of their block.
+    labels : AllDirections
+        The label block.
+    constant : float
+        φ without features and labels.
+    has_graph : bool
+        Whether there is an H at all.
+    """
+
+    steps = 1
+
+    def __init__(
+        self,
+        pencil: Pencil,
+        C: Array,
+        labels: AllDirections,
+        constant: float,
+        has_graph: bool,
+    ) -> None:
+        mu, self.V = pencil
+        self._labels, self._constant, self._has_graph = labels, constant, has_graph
         self._mu, self._root_mu = mu[:, None], np.sqrt(mu)[:, None]
-        self._R = self._labels.rotate(self._V.T @ problem.joint_C)
-        mean_square = inner(moments.y_mean, moments.y_mean)
-        share = mean_share(moments.n, problem.bias_lam)
-        self._constant = float(np.trace(moments.Syy) + share * mean_square)
-
-    def start(self, B: Array) -> Array:
-        """Return the exact (W, z) step for given B; for B = 0 it is ridge regression.
-
-        Parameters
-        ----------
-        B : ndarray of shape (n_labels, n_labels)
-            Label correlations, held.
-        """
-        if not B.any():
-            return self._R.copy()
-        UtB = self._labels.rotate(B.T).T
-        theta, Q = scipy.linalg.eigh(UtB @ UtB.T, check_finite=False)
-        return ((self._R @ Q) / (1.0 + self._mu * np.maximum(theta, 0.0))) @ Q.T
+        self._R = self.V.T @ C
 
     def evaluate(self, omega: Array) -> Point:
         """Return φ(ω) and half its gradient."""
@@ -70,17 +74,53 @@ class MomentsForm:
         gradient /= 1.0 + self._mu * point.row_squares
         return gradient
 
-    def params(self, point: Point) -> Params:
-        """Return W, z, B and t at a point, in the coordinates of the problem."""
-        problem, moments = self._problem, self._problem.moments
-        n, lam, beta = moments.n, problem.bias_lam, problem.beta
-        W = self._labels.rotate_back(self._V @ point.omega)
-        B = self._labels.B(*self._scores(point.omega))
-        z = (moments.y_mean - W.T @ moments.x_mean) * (n / (n + lam))
-        t = (moments.y_mean - B.T @ moments.y_mean) * (beta * n / (beta * n + lam))
-        return Params(W, z, B, t)
+    def line(self, point: Point, direction: Array) -> Trials[Point]:
+        """Return the objective along a direction."""
+        return Trials(self.evaluate, point.omega, direction)
 
     def _scores(self, omega: Array) -> tuple[Array, Array | None]:
         """N, in coordinates in which γL is the identity; twice if there is a graph."""
         N = self._root_mu * omega
-        return N, None if self._problem.H is None else N
+        return N, N if self._has_graph else None
+
+
+class MomentsForm(PencilForm):
+    """φ(ω) of a problem, and the way back to (W, z, B, t)."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        moments = problem.moments
+        labels = AllDirections(problem.joint_YtY, problem.beta, problem.lam)
+        mean_square = inner(moments.y_mean, moments.y_mean)
+        share = mean_share(moments.n, problem.bias_lam)
+        super().__init__(
+            problem.joint_pencil,
+            labels.rotate(problem.joint_C),
+            labels,
+            float(np.trace(moments.Syy) + share * mean_square),
+            problem.H is not None,
+        )
+
+    def start(self, B: Array) -> Array:
+        """Return the exact (W, z) step for given B; for B = 0 it is ridge regression.
+
+        Parameters
+        ----------
+        B : ndarray of shape (n_labels, n_labels)
+            Label correlations, held.
+        """
+        if not B.any():
+            return self._R.copy()
+        UtB = self._labels.rotate(B.T).T
+        theta, Q = scipy.linalg.eigh(UtB @ UtB.T, check_finite=False)
+        return ((self._R @ Q) / (1.0 + self._mu * np.maximum(theta, 0.0))) @ Q.T
+
+    def params(self, point: Point) -> Params:
+        """Return W, z, B and t at a point, in the coordinates of the problem."""
+        problem, moments = self._problem, self._problem.moments
+        n, lam, beta = moments.n, problem.bias_lam, problem.beta
+        W = self._labels.rotate_back(self.V @ point.omega)
+        B = self._labels.B(*self._scores(point.omega))
+        z = (moments.y_mean - W.T @ moments.x_mean) * (n / (n + lam))
+        t = (moments.y_mean - B.T @ moments.y_mean) * (beta * n / (beta * n + lam))
+        return Params(W, z, B, t)

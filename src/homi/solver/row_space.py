@@ -8,7 +8,7 @@ is X' itself, and finds rows that are combinations of others:
     K = X'X'ᵀ,   Q = X_pᵀ T⁻ᵀ,
 
 with p the pivots and T the triangle of X' in their rows. K is an n × n array, smaller
-than a dense X, and only built where n is at most half of m.
+than a dense X, and only built where n is below m by enough to be worth it.
 """
 
 from __future__ import annotations
@@ -21,16 +21,10 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 
 from homi.linalg import Array
+from homi.solver import costs
 from homi.solver.problem import mean_share
-from homi.solver.rows_form import RowsProblem
+from homi.solver.rows_problem import RowsProblem
 from homi.solver.scaled_rows import ScaledRows
-
-#: Most rows that are compacted: the factor takes n³/3 operations.
-MOST_ROWS = 10_000
-
-#: Cost of a non-zero of sparse rows relative to a number of dense rows. Measured: about
-#: 4 ns against 0.07 ns in a product, plus the cost of longer vectors.
-_SPARSE_COST = 100
 
 #: A row counts as a combination of those before it where the square of the remainder is
 #: below this many times n ε times the largest squared norm of a row.
@@ -39,12 +33,7 @@ _ROUNDING = 16
 
 def is_wide(n: int, m: int) -> bool:
     """Return whether n rows of m features are few enough to work in the row space."""
-    return 2 * (n + 1) <= m and n <= MOST_ROWS
-
-
-def saves_products(n: int, m: int, nnz: int) -> bool:
-    """Return whether products with rows are cheaper in the row space, too."""
-    return is_wide(n, m) and n * n <= _SPARSE_COST * nnz
+    return 5 * (n + 1) <= 4 * m and n <= costs.MOST_ROWS
 
 
 @dataclass(frozen=True)

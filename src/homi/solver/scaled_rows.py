@@ -98,7 +98,8 @@ class ScaledRows:
             out[:, part] = self.Xt @ block
             if self.shift is not None:
                 out[:, part] -= np.outer(self.shift, block.sum(axis=0))
-            out[:, part] += np.outer(self.mean_row, E[-1, part])
+            if self.mean_row.any():
+                out[:, part] += np.outer(self.mean_row, E[-1, part])
         return out
 
     def graph_times(self, Z: Array) -> Array:
@@ -126,12 +127,34 @@ class ScaledRows:
         K[-1] = K[:, -1] = self.times(self.mean_row[:, None])[:, 0]
         return K
 
-    def squares(self) -> Array:
-        """Diagonal of ``XᵀX``: the sums of squares of the columns."""
-        n = self.X.shape[0]
+    def weighted_products(self, weights: Array) -> Array:
+        """``Xᵀ diag(weights) X``, in Fortran order."""
+        w, last = weights[:-1], np.sqrt(weights[-1]) * self.mean_row
+        half = self.X * np.sqrt(w)[:, None]
+        A = dense(half.T @ half)
+        if self.shift is not None:
+            along = self.Xt @ w - (w.sum() / 2) * self.shift
+            A -= np.outer(along, self.shift) + np.outer(self.shift, along)
+        A += np.outer(last, last)
+        # It is symmetric, so its transpose has the order asked for.
+        return A.T
+
+    def degrees(self) -> Array:
+        """Diagonal of ``γL``; zeros without a graph, and for the row of the mean."""
+        degrees = np.zeros(self.shape[0])
+        if self.L is not None:
+            degrees[:-1] = self.L.diagonal()
+        return degrees
+
+    def squares(self, weights: Array | None = None) -> Array:
+        """Diagonal of ``XᵀX``, the sums of squares of the columns, maybe weighted."""
+        w = np.ones(self.shape[0]) if weights is None else weights
+        last = w[-1] * self.mean_row**2
+        w = w[:-1]
         if self.shift is None:
-            return np.einsum("ij,ij->j", self.X, self.X) + self.mean_row**2
-        sums = np.bincount(self.X.indices, self.X.data, self.X.shape[1])
-        raw = np.bincount(self.X.indices, self.X.data**2, self.X.shape[1])
-        centered = raw - 2.0 * self.shift * sums + n * self.shift**2
-        return np.maximum(centered, 0.0) + self.mean_row**2
+            return np.einsum("i,ij,ij->j", w, self.X, self.X) + last
+        data, m = np.repeat(w, np.diff(self.X.indptr)) * self.X.data, self.X.shape[1]
+        sums = np.bincount(self.X.indices, data, m)
+        raw = np.bincount(self.X.indices, data * self.X.data, m)
+        centered = raw - 2.0 * self.shift * sums + w.sum() * self.shift**2
+        return np.maximum(centered, 0.0) + last

@@ -8,8 +8,9 @@ import numpy as np
 
 from homi import threads
 from homi.linalg import Array
+from homi.solver import subspace
 from homi.solver.descend import descend
-from homi.solver.label_blocks import LabelGram, label_block
+from homi.solver.label_blocks import AllDirections, LabelGram, label_block
 from homi.solver.label_weights import WeightedMomentsForm, solve_weighted_identity
 from homi.solver.moments_form import MomentsForm
 from homi.solver.problem import (
@@ -20,7 +21,8 @@ from homi.solver.problem import (
     objective,
     zero_params,
 )
-from homi.solver.rows_form import RowsForm, RowsProblem
+from homi.solver.rows_form import RowsForm
+from homi.solver.rows_problem import RowsProblem
 from homi.solver.sweeps import SWEEPS, Update, alternate, update_Bt, update_Wz
 
 
@@ -95,12 +97,32 @@ def _threads(problem: Problem) -> AbstractContextManager[object]:
 
 
 def solve_rows(
-    given: RowsProblem, *, max_iter: int, tol: float, on_sweep: OnSweep | None = None
+    given: RowsProblem,
+    *,
+    max_iter: int,
+    tol: float,
+    on_sweep: OnSweep | None = None,
+    factored: bool = False,
 ) -> Solution:
-    """Minimize the same objective from zeros, by products with rows only."""
+    """Minimize the same objective from zeros, by products with rows.
+
+    With ``factored``, one matrix of features × features is factored, too, which is for
+    rows in their own space.
+    """
     gram = LabelGram(given.Y, given.y_mean, given.beta, given.lam)
-    form = RowsForm(given, label_block(gram, given.beta, given.lam))
-    return descend(form, form.start(), max_iter=max_iter, tol=tol, on_sweep=on_sweep)
+    labels = label_block(gram, given.beta, given.lam)
+    form = RowsForm(given, labels, factored=factored)
+    few, sweep = given.Y.shape[1] <= subspace.MOST_LABELS, None
+    if few and isinstance(labels, AllDirections):
+        sweep = subspace.SubspaceSweep(form, labels)
+    return descend(
+        form,
+        form.start(),
+        max_iter=max_iter,
+        tol=tol,
+        on_sweep=on_sweep,
+        sweep=sweep,
+    )
 
 
 def solve_identity(problem: Problem) -> Solution:
