@@ -2,6 +2,7 @@
 
 import faulthandler
 import os
+import signal
 import sys
 
 import numpy as np
@@ -11,6 +12,7 @@ import sklearn
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
+import quick_bench
 from browser import launched, tab_of
 from explorer_pages import LABELS, MANY, Opened, written
 from homi.benchmark import protocols, studies
@@ -137,6 +139,15 @@ def five_folds(model, dataset):
     return FiveFolds(values)
 
 
+def pytest_configure():
+    """Programs that tests start can be interrupted, also if tests run in background.
+
+    A shell makes its background jobs ignore SIGINT, which their children inherit.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def pytest_sessionfinish():
     """What libraries leave behind must not keep a process from ending.
 
@@ -170,6 +181,15 @@ def data():
     return get
 
 
+@pytest.fixture(scope="session")
+def quick_run(tmp_path_factory):
+    """A directory with ``results`` of the quick experiment, and their ``report``."""
+    directory = tmp_path_factory.mktemp("quick")
+    assert "19 of 19 tasks to run" in quick_bench.run(directory / "results")
+    quick_bench.report(directory / "results", directory / "report")
+    return directory
+
+
 @pytest.fixture(scope="module")
 def chromium():
     """A real browser, for the tests of one module."""
@@ -184,12 +204,12 @@ def tab(chromium):
         yield tab
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def page_of_six(tmp_path_factory):
     return written(tmp_path_factory.mktemp("six"), 6, LABELS, lam=30.0)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def page_of_many(tmp_path_factory):
     return written(tmp_path_factory.mktemp("many"), 983, MANY, tol=0.01)
 

@@ -1,6 +1,9 @@
 """Experiments: cells, files, protocols, and runs that are killed and go on."""
 
+import ctypes
 import json
+import os
+import signal
 
 import numpy as np
 import pytest
@@ -470,3 +473,22 @@ def test_the_command(few_rows, file, tmp_path):
     wrong = call(app, ["bench", "run", *arguments, "--methods", "HOMY"])
     assert wrong.exit_code == 1
     assert "did you mean HOMI" in wrong.stderr
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_is_not_lost(sent, few_rows, file, tmp_path, monkeypatch):
+    """Python drops it if it comes within a callback, as threadpoolctl has them."""
+    task_result = compute.compute
+    callback = ctypes.CFUNCTYPE(None)(lambda: os.kill(os.getpid(), sent))
+
+    def interrupted(*arguments):
+        callback()
+        return task_result(*arguments)
+
+    monkeypatch.setattr("homi.benchmark.runner.compute", interrupted)
+    arguments = [str(file), "--results", str(tmp_path), "--methods", "HOMI"]
+    result = CliRunner().invoke(app, ["bench", "run", *arguments])
+    assert result.exit_code == 130
+    assert result.output.endswith("run it again to go on.\n")
+    assert len(list(tmp_path.rglob("*.json"))) == 1

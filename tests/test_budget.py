@@ -6,6 +6,7 @@ import io
 import lzma
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -25,8 +26,12 @@ pytestmark = pytest.mark.skipif(
 
 
 def npz(**arrays):
+    """What np.savez_compressed writes, but packed in a third of its time."""
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, **arrays)
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asanyarray(array))
     return buffer.getvalue()
 
 
@@ -115,7 +120,10 @@ FILES = {
     "one text": (
         ".parquet",
         lambda: parquet(
-            {"a": ["x" * 10**8], "y": [0]}, compression="zstd", use_dictionary=False
+            {"a": ["x" * 10**8], "y": [0]},
+            compression="zstd",
+            use_dictionary=False,
+            write_statistics=False,
         ),
         True,
     ),
@@ -164,6 +172,8 @@ def small_files(tmp_path_factory):
 def attempt(way, path):
     """Read a file in one of the ways that there are."""
     if path.suffix == ".json":
+        if way != "read":
+            raise ValueError("folds are read in one way")
         return load_folds(path, 1)
     labels = None if {".npz", ".libsvm"} & {*path.suffixes} else "last 1"
     if way == "read":

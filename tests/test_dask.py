@@ -1,6 +1,6 @@
 """HOMI on dask collections: the model of one machine, whatever the blocks are."""
 
-from itertools import pairwise
+from itertools import cycle, pairwise, product
 
 import dask
 import dask.array as da
@@ -146,15 +146,21 @@ def labels_cut_otherwise(X, Y, group, dropped):
     return X, da.from_array(Y[~np.isin(group, dropped)], chunks=(35, -1))
 
 
-@pytest.mark.parametrize("parameters", GRAPHS, ids=str)
-@pytest.mark.parametrize("dropped", [[2], [0, 5], [1, 2], [0, 1, 2, 4, 5]], ids=str)
+FILTERS = [
+    filtered_frames,
+    filtered_arrays,
+    arrays_of_filtered_frames,
+    labels_cut_otherwise,
+]
+DROPPED = [[2], [0, 5], [1, 2], [0, 1, 2, 4, 5]]
+
+
+# Three graphs beside four of each: every two of the three things meet.
 @pytest.mark.parametrize(
-    "make",
+    ("make", "dropped", "parameters"),
     [
-        filtered_frames,
-        filtered_arrays,
-        arrays_of_filtered_frames,
-        labels_cut_otherwise,
+        (*case, graph)
+        for case, graph in zip(product(FILTERS, DROPPED), cycle(GRAPHS), strict=False)
     ],
 )
 def test_a_filter_may_leave_blocks_without_rows(make, dropped, parameters):

@@ -9,19 +9,12 @@ from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from conftest import random_rows
 from homi.linear import fit_margins
 from homi.methods import prototype_classifier
 from homi.methods.lift import LIFT
 from homi.metrics import evaluate
-
-
-@pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks([LIFT(0.5, standardize_distances=False, n_jobs=2)])
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
 
 
 def literal_centres(X, Y, k, seed):

@@ -170,11 +170,11 @@ def test_predictions_are_the_same_from_every_format(here, tmp_path):
     assert outputs[0] == outputs[1]
     run("predict", model, here / "test.csv", "-o", tmp_path / "p.parquet", "--scores")
     table = pq.read_table(tmp_path / "p.parquet").to_pandas()
-    np.testing.assert_array_equal(
-        table, pd.read_csv(tmp_path / "test.csv.csv").iloc[:, :6]
-    )
+    # Not by pandas: before 3.0 it reads one number in three a last bit off.
+    read_back = np.loadtxt(tmp_path / "test.csv.csv", delimiter=",", skiprows=1)
+    np.testing.assert_array_equal(table, read_back[:, :6])
     run("predict", model, here / "test.csv", "-o", tmp_path / "p.tsv.gz", "--scores")
-    packed = pd.read_csv(tmp_path / "p.tsv.gz", sep="\t")
+    packed = np.loadtxt(tmp_path / "p.tsv.gz", delimiter="\t", skiprows=1)
     np.testing.assert_array_equal(packed, table)
 
 

@@ -465,7 +465,7 @@ def peak():
         unit = 1 if sys.platform == "darwin" else 2**10
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
-n, m, s = 80_000, 3_000, 10
+n, m, s = int(sys.argv[2]), int(sys.argv[3]), 10
 rng = np.random.default_rng(0)
 X = sparse.random_array((n, m), density=0.005, format="csr", random_state=rng)
 Y = sparse.random_array((n, 20), density=0.05, format="csr", random_state=rng)
@@ -486,14 +486,18 @@ print(peak())
 
 
 @pytest.mark.parametrize(
-    "graph", ["random", pytest.param("search", marks=pytest.mark.slow)]
+    ("graph", "n", "m", "limit"),
+    [
+        ("random", 40_000, 2_000, 600e6),
+        pytest.param("search", 80_000, 3_000, 2**30, marks=pytest.mark.slow),
+    ],
 )
-def test_many_sparse_rows_need_little_memory(graph):
+def test_many_sparse_rows_need_little_memory(graph, n, m, limit):
     pytest.importorskip("resource")
-    child = [sys.executable, "-c", PEAK, graph]
+    child = [sys.executable, "-c", PEAK, graph, str(n), str(m)]
     run = subprocess.run(child, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
-    assert int(run.stdout) < 2**30
+    assert int(run.stdout) < limit < 8 * n * m
 
 
 def test_a_graph_may_be_added_after_standardising():

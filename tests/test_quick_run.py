@@ -3,69 +3,20 @@
 import os
 import random
 import signal
-import subprocess
-import sys
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
 from homi.benchmark.store import stored
+from quick_bench import files, records, report, run, start
 
-ROOT = Path(__file__).parent.parent
-FILE = ROOT / "benchmarks" / "paper.toml"
-
-# One process has the report of the undisturbed run.
+# One process has the undisturbed run.
 pytestmark = pytest.mark.xdist_group("quick")
 
-#: No directory of data: yeast comes with river.
-ENVIRONMENT = {
-    **{key: value for key, value in os.environ.items() if key != "HOMI_DATA"},
-    "OPENBLAS_NUM_THREADS": "1",
-    "OMP_NUM_THREADS": "1",
-}
 
-
-def bench(command, directory, *options, **how):
-    words = ["-m", "homi", "bench", command, str(FILE), "--quick"]
-    where = ["--results", str(directory / "results")]
-    return subprocess.Popen(
-        [sys.executable, *words, *where, *options], env=ENVIRONMENT, text=True, **how
-    )
-
-
-def run(directory, *options):
-    process = bench("run", directory, *options, stdout=subprocess.PIPE)
-    output = process.communicate(timeout=300)[0]
-    assert process.returncode == 0, output
-    return output
-
-
-def report(directory):
-    """The bytes of every file of the report."""
-    target = directory / "report"
-    process = bench("report", directory, "--output", str(target))
-    assert process.wait(timeout=300) == 0
-    files = sorted(path for path in target.rglob("*") if path.is_file())
-    return {str(path.relative_to(target)): path.read_bytes() for path in files}
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory):
-    """The report of a run that nothing disturbed."""
-    directory = tmp_path_factory.mktemp("whole")
-    output = run(directory)
-    assert "19 of 19 tasks to run" in output
-    return report(directory)
-
-
-def assert_same(found, expected):
-    assert found.keys() == expected.keys()
-    assert [name for name in found if found[name] != expected[name]] == []
-
-
-def test_the_report_has_everything(whole):
+def test_the_report_has_everything(quick_run):
+    whole = files(quick_run / "report")
     assert {"index.html", "report.md", "tables/table-7.tex"} <= whole.keys()
     page = whole["index.html"].decode()
     for title in ("What we could not confirm", "Figure 1", "Table 3", "Figure 6"):
@@ -79,21 +30,22 @@ def test_the_report_has_everything(whole):
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_says_how_to_go_on(sent, tmp_path):
-    process = bench("run", tmp_path, stdout=subprocess.PIPE)
+    process = start(tmp_path)
     assert "19 of 19 tasks" in process.stdout.readline()
     process.stdout.readline()
     process.send_signal(sent)
     output = process.communicate(timeout=60)[0]
     assert process.returncode == 130
     assert output.endswith("run it again to go on.\n")
-    assert 0 < len(list((tmp_path / "results").rglob("*.json"))) < 19
+    assert 0 < len(list(tmp_path.rglob("*.json"))) < 19
 
 
-def test_kills_change_nothing(whole, tmp_path):
+def test_kills_change_nothing(quick_run, tmp_path):
     """SIGKILL at random moments; the report is the same, byte for byte."""
+    results = tmp_path / "results"
     moments, kills = random.Random(0), 0
-    while kills < 4:
-        process = bench("run", tmp_path, stdout=subprocess.PIPE)
+    while kills < 3:
+        process = start(results)
         # Some die while they start, most while they work.
         if moments.random() < 0.8:
             process.stdout.readline()
@@ -103,21 +55,27 @@ def test_kills_change_nothing(whole, tmp_path):
         # A run that was too fast to be killed counts as none: it starts again.
         if process.returncode == -signal.SIGKILL:
             kills += 1
-        elif len(list(stored(tmp_path / "results"))) == 12:
-            some = sorted((tmp_path / "results").rglob("*.json"))[:4]
-            for path in some:
+        elif len(list(stored(results))) == 12:
+            for path in sorted(results.rglob("*.json"))[:4]:
                 path.unlink()
     # What kills have left of files is removed by a run that comes later.
-    for left in (tmp_path / "results").rglob("*.tmp"):
+    for left in results.rglob("*.tmp"):
         os.utime(left, (0, 0))
-    run(tmp_path)
-    assert not list((tmp_path / "results").rglob("*.tmp"))
-    assert_same(report(tmp_path), whole)
+    run(results)
+    assert not list(results.rglob("*.tmp"))
+    assert records(results) == records(quick_run / "results")
+    report(results, tmp_path / "report")
+    found, expected = files(tmp_path / "report"), files(quick_run / "report")
+    assert found.keys() == expected.keys()
+    assert [name for name in found if found[name] != expected[name]] == []
 
 
-def test_a_cluster_gives_the_same_bytes_though_a_worker_dies(whole, tmp_path):
+def test_a_cluster_gives_the_same_though_a_worker_dies(
+    quick_run, tmp_path, monkeypatch
+):
     """Two real worker processes on loopback; one is killed in the middle."""
     distributed = pytest.importorskip("distributed", reason="pip install homi[dask]")
+    monkeypatch.delenv("HOMI_DATA", raising=False)  # for the workers, as for runs
     with distributed.LocalCluster(
         n_workers=2,
         threads_per_worker=1,
@@ -127,10 +85,9 @@ def test_a_cluster_gives_the_same_bytes_though_a_worker_dies(whole, tmp_path):
         silence_logs=50,
     ) as cluster:
         victim = next(iter(cluster.workers.values())).pid
-        results = tmp_path / "results"
 
         def kill_in_the_middle():
-            while len(list(results.rglob("*.json"))) < 4:
+            while len(list(tmp_path.rglob("*.json"))) < 4:
                 time.sleep(0.02)
             os.kill(victim, signal.SIGKILL)
 
@@ -139,4 +96,4 @@ def test_a_cluster_gives_the_same_bytes_though_a_worker_dies(whole, tmp_path):
         address = cluster.scheduler_address
         run(tmp_path, "--engine", "dask", "--scheduler", address)
         killer.join()
-    assert_same(report(tmp_path), whole)
+    assert records(tmp_path) == records(quick_run / "results")

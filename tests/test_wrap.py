@@ -29,7 +29,7 @@ def fit(X, Y, *args, **kwargs):
 
 
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks([WRAP(), WRAP(0.1, 0.1, standardize=False)])
+@parametrize_with_checks([WRAP(0.1, 0.1, standardize=False)])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import signal
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from homi.benchmark.cells import Study, Task
+from homi.benchmark.cells import Record, Study, Task
 from homi.benchmark.engines import Engine, cluster, local
 from homi.benchmark.exchange import Difference, wrong_folds
 from homi.benchmark.exchange import merge as merge_results
@@ -118,11 +118,21 @@ def run(
         chosen = _engine(engine, scheduler, jobs)
         try:
             with (
-                _kill_as_interrupt(),
+                _interrupts() as check,
                 progress(console, todo, directory, jobs) as (done, failed),
             ):
+
+                def report_stored(task: Task, record: Record) -> None:
+                    done(task, record)
+                    check()
+
                 failures = run_tasks(
-                    experiment, todo, directory, engine=chosen, done=done, failed=failed
+                    experiment,
+                    todo,
+                    directory,
+                    engine=chosen,
+                    done=report_stored,
+                    failed=failed,
                 )
         except KeyboardInterrupt:
             console.print("Stopped. Finished tasks are stored: run it again to go on.")
@@ -133,13 +143,31 @@ def run(
 
 
 @contextmanager
-def _kill_as_interrupt() -> Iterator[None]:
-    """Treat SIGTERM as Ctrl-C; by default it would leave the processes running."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+def _interrupts() -> Iterator[Callable[[], None]]:
+    """Treat SIGTERM as Ctrl-C, and yield a check that raises an interrupt again.
+
+    By default SIGTERM would leave the processes running. An interrupt is lost if it
+    comes while C calls Python, as it does whenever threadpoolctl lists libraries.
+    """
+    received = []
+
+    def interrupt(number: int, frame: Any) -> None:
+        received.append(number)
+        raise KeyboardInterrupt
+
+    def check() -> None:
+        if received:
+            raise KeyboardInterrupt
+
+    # A shell makes background jobs ignore SIGINT: they go on doing so.
+    numbers = {signal.SIGTERM, signal.SIGINT}
+    ignored = {n for n in numbers if signal.getsignal(n) is signal.SIG_IGN}
+    before = {n: signal.signal(n, interrupt) for n in numbers - ignored}
     try:
-        yield
+        yield check
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @command(bench_app)

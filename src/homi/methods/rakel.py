@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from itertools import combinations
 from numbers import Integral
 from typing import Any
@@ -200,7 +201,9 @@ def _fit_combinations(base: Any, X: Matrix, Y: NDArray[np.int8]) -> tuple[Any, A
     rows, codes = np.unique(Y, axis=0, return_inverse=True)
     if len(rows) == 1:
         return rows, None
-    with threadpool_limits(1):
+    with threadpool_limits(1), warnings.catch_warnings():
+        # Few rows may have many combinations; they are classes nevertheless.
+        warnings.filterwarnings("ignore", "The number of unique classes")
         return rows, base.fit(X, codes.ravel())
 
 

@@ -1,0 +1,54 @@
+"""The quick experiment as a program of its own, and what two runs of it share."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from homi.cli.app import app
+
+FILE = Path(__file__).parent.parent / "benchmarks" / "paper.toml"
+
+#: No directory of data: yeast comes with river.
+ENVIRONMENT = {
+    **{key: value for key, value in os.environ.items() if key != "HOMI_DATA"},
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+}
+
+
+def start(results, *options):
+    words = ["-m", "homi", "bench", "run", str(FILE), "--quick"]
+    command = [sys.executable, *words, "--results", str(results), *options]
+    return subprocess.Popen(command, env=ENVIRONMENT, text=True, stdout=subprocess.PIPE)
+
+
+def run(results, *options):
+    process = start(results, *options)
+    output = process.communicate(timeout=300)[0]
+    assert process.returncode == 0, output
+    return output
+
+
+def report(results, target):
+    """Write the report by its command, in this process: most of it is drawing."""
+    words = ["bench", "report", FILE, "--quick", "--results", results]
+    result = CliRunner().invoke(app, list(map(str, [*words, "--output", target])))
+    assert result.exit_code == 0, result.output
+
+
+def files(directory):
+    """The bytes of every file, by name."""
+    found = sorted(path for path in directory.rglob("*") if path.is_file())
+    return {str(path.relative_to(directory)): path.read_bytes() for path in found}
+
+
+def records(results):
+    """Every result by its file, without the seconds that it took."""
+    found = {name: json.loads(content) for name, content in files(results).items()}
+    for record in found.values():
+        record.pop("seconds", None)
+    return found
