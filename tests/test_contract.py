@@ -65,8 +65,17 @@ def rows():
     return random_rows(0, n=60, m=5, q=4)
 
 
+def not_expected(estimator):
+    """Return checks that fail by design: a search leaves out rows, and draws some."""
+    why = "a row is left out with all its weight, its copies are left out one by one"
+    kinds = ("dense", "sparse") if type(estimator).__name__ == "HOMICV" else ()
+    return {f"check_sample_weight_equivalence_on_{kind}_data": why for kind in kinds}
+
+
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks([small(name) for name in sorted(CLASSES)])
+@parametrize_with_checks(
+    [small(name) for name in sorted(CLASSES)], expected_failed_checks=not_expected
+)
 def test_scikit_learn(estimator, check):
     check(estimator)
 

@@ -29,7 +29,11 @@ from homi.model.homi import HOMI
 from homi.model.kernel_map import KERNELS
 from homi.model.scoring import OBJECTIVES, Array, objective
 from homi.model.search import Calibrated, Grid, Search, Stage
-from homi.model.weights import check_label_weight, check_sample_weight
+from homi.model.weights import (
+    check_label_weight,
+    check_sample_weight,
+    drop_zero_weight,
+)
 from homi.typing import Fields, Matrix, MatrixLike, RandomState
 
 #: Penalties tried by default.
@@ -303,7 +307,7 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
         scores : ndarray of shape (n_samples, n_labels)
             ``decision_function`` of each row by a model fitted without it: to all other
             rows, or to other folds with a graph. The sigmoids and the share of each
-            label are those of all rows.
+            label are those of all rows. Rows of weight 0 are scored by the final model.
         """
         if self.trees is True and self.calibration is None:
             raise ValueError(
@@ -315,8 +319,10 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
         self.odds_offset_: Array | None = None
         self.forest_slope_: Array | None = None
         self.forest_: Forest | None = None
-        Y = np.asarray(dense(target.indicator), dtype=np.float64)
-        weights = check_sample_weight(sample_weight, len(Y))
+        every, weights = rows, check_sample_weight(sample_weight, rows.shape[0])
+        counted = np.ones(rows.shape[0], bool) if weights is None else weights > 0
+        rows, indicator, weights = drop_zero_weight(rows, target.indicator, weights)
+        Y = np.asarray(dense(indicator), dtype=np.float64)
         given = check_label_weight(label_weight, target.names)
         grid = self._grid(rows)
         self._check_rows_fit(rows.shape[0])
@@ -357,7 +363,11 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
         groups.call_on_fit_task_end(
             estimator=self, X=X, y=y, reconstruction_attributes=lambda: {}
         )
-        return held_out
+        if counted.all():
+            return held_out
+        scores = self._scores(every)
+        scores[counted] = held_out
+        return scores
 
     explain = HOMI.explain
 

@@ -29,9 +29,9 @@ T = TypeVar("T")
 
 log = logging.getLogger("homi")
 
-#: Steps of Newton's method after which sigmoids of candidates, which start from those
-#: of the candidate before, are good enough to compare.
-_STEPS = 10
+#: Most steps of Newton's method, and the step at which sigmoids of candidates, which
+#: start from those of the candidate before, are good enough to compare.
+_STEPS, _TOL = 25, 1e-4
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Calibrated:
         if not self.calibrates:
             return scores
         self._last = fit_pooled_sigmoids(
-            scores, Y, weights=weights, start=self._last, tol=0.01, max_iter=_STEPS
+            scores, Y, weights=weights, start=self._last, tol=_TOL, max_iter=_STEPS
         )
         return self._last(scores)
 
