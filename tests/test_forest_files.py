@@ -2,13 +2,19 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
+from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 
 from conftest import random_rows
+from homi import HOMI, HOMICV
+from homi.explorer.facts import facts
+from homi.io import export_onnx, load_model, save
 from homi.io.errors import ModelFileError
 from homi.io.forest_kind import dump_forest, load_forest
 from homi.io.onnx_forest import forest_log_odds
 from homi.io.tensors import Out, Source
 from homi.model.forest import Forest
+from homi.model.kernel_map import distances
 from test_forest import HOSTILE, NEW, X, Y
 
 
@@ -116,3 +122,75 @@ def test_rows_of_one_label_in_a_model_file():
     forest = Forest.fit(rows, labels, n_trees=3, seed=0)
     again = loaded(tensors_of(forest), 3, 1)
     np.testing.assert_array_equal(again.log_odds(rows), forest.log_odds(rows))
+
+
+@pytest.fixture(scope="module")
+def blend():
+    """A HOMICV with trees, and one with trees and both kernels."""
+    rng = np.random.default_rng(0)
+    rows = rng.uniform(size=(200, 20))
+    labels = np.column_stack(
+        [(rows[:, 2] > 0.3) & (rows[:, 3] > 0.3), rows[:, 4] > 0.7]
+    ).astype(int)
+    models = {
+        "linear": HOMICV(kernels=(), trees=True).fit(rows, labels),
+        "kernel": HOMICV(trees=True).fit(rows, labels),
+    }
+    for model in models.values():
+        assert model.forest_ is not None
+    assert models["kernel"].best_params_["kernel"] is not None
+    return rows, labels, models
+
+
+@pytest.mark.parametrize("kind", ["linear", "kernel"])
+def test_a_homi_cv_with_trees_is_saved(kind, blend, tmp_path):
+    rows, _, models = blend
+    model = models[kind]
+    save(model, tmp_path / "model.homi")
+    again = load_model(tmp_path / "model.homi")
+    np.testing.assert_array_equal(
+        again.decision_function(rows), model.decision_function(rows)
+    )
+    assert again.search_report_ == model.search_report_
+
+
+@pytest.mark.parametrize("kind", ["linear", "kernel"])
+def test_a_homi_cv_with_trees_is_exported(kind, blend, tmp_path):
+    pytest.importorskip("onnx")
+    onnxruntime = pytest.importorskip("onnxruntime")
+    rows, _, models = blend
+    export_onnx(models[kind], tmp_path / "model.onnx")
+    session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
+    scores, *_ = session.run(["scores"], {"X": rows})
+    expected = models[kind].decision_function(rows)
+    np.testing.assert_allclose(scores, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["linear", "kernel"])
+def test_a_homi_cv_with_trees_is_explained(kind, blend):
+    rows, labels, models = blend
+    scores = models[kind].decision_function(rows)
+    found = facts(models[kind], rows, labels, rows=rows[:3])
+    for row, expected in zip(found.rows, scores, strict=False):
+        for why in row.why:
+            assert why.score == pytest.approx(expected[why.label], abs=1e-9)
+            parts = why.start + sum(step.value for step in why.steps)
+            assert parts == pytest.approx(why.score, abs=1e-9)
+
+
+def test_the_mean_of_both_kernels(blend):
+    rows, labels, _ = blend
+    rates = {"gamma": 0.1, "laplacian_gamma": 0.05}
+    options = {"n_components": 30, "standardize": False, "gamma": 0.0}
+    model = HOMI(kernel="rbf+laplacian", kernel_params=rates, **options)
+    model.fit(rows, labels)
+    landmarks = rows[model._kernel_map.indices]
+    K = rbf_kernel(rows, landmarks, gamma=0.1)
+    K = (K + laplacian_kernel(rows, landmarks, gamma=0.05)) / 2
+    np.testing.assert_allclose(model._features(rows), K, atol=1e-12)
+    np.testing.assert_allclose(
+        model.decision_function(rows), K @ model.coef_.T + model.intercept_
+    )
+    thin = np.where(rows > 0.9, rows, 0.0)
+    found = distances("laplacian", sparse.csr_array(thin), sparse.csr_array(thin[:9]))
+    np.testing.assert_allclose(found, distances("laplacian", thin, thin[:9]))
