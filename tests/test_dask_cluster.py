@@ -9,12 +9,11 @@ from pathlib import Path
 
 import dask
 import dask.array as da
-import joblib
 import numpy as np
 import pytest
 
 from conftest import random_rows
-from homi import HOMI, HOMICV
+from homi import HOMI
 from test_dask import assert_same_model
 
 distributed = pytest.importorskip("distributed", reason="pip install homi[dask]")
@@ -100,34 +99,6 @@ def test_a_bad_block_is_named_through_the_cluster(client):
     dX = da.from_array(X, chunks=(BLOCK, -1))
     with pytest.raises(ValueError, match=r"^block 6, row 28 of it \(row 778 of all\)"):
         HOMI().fit(dX, collections()[1])
-
-
-def where(Y, scores):
-    """A goal that also says which process it was asked in."""
-    Path(os.environ["HOMI_TEST_PROCESSES"], str(os.getpid())).touch()
-    return -float(np.mean((Y - scores) ** 2))
-
-
-def set_environment(directory):
-    os.environ["HOMI_TEST_PROCESSES"] = directory
-
-
-def test_candidates_are_tried_on_the_workers(client, tmp_path, monkeypatch):
-    X, Y = random_rows(n=200)
-    options = {"lams": [0.1, 1.0], "widths": [1.0], "random_state": 0}
-    expected = HOMICV("neg_mean_squared_error", **options).fit(X, Y)
-    # With one worker joblib stays in this process.
-    client.wait_for_workers(2, timeout=120)
-    monkeypatch.setenv("HOMI_TEST_PROCESSES", str(tmp_path))
-    client.run(set_environment, str(tmp_path))
-    with joblib.parallel_config("dask"):
-        found = HOMICV(where, n_jobs=-1, **options).fit(X, Y)
-    assert found.best_params_ == expected.best_params_
-    np.testing.assert_allclose(
-        found.cv_results_["score"], expected.cv_results_["score"]
-    )
-    asked = {int(file.name) for file in tmp_path.iterdir()}
-    assert asked & set(client.run(os.getpid).values())
 
 
 def killed_while(fit, client, directory, counts):
