@@ -14,7 +14,6 @@ from homi.linalg import Array
 from homi.model.features import (
     FeatureSpace,
     RowSpace,
-    is_compacted,
     linear_features,
 )
 from homi.model.kernel_map import (
@@ -59,7 +58,7 @@ class CandidateFeatures:
         All rows and their labels.
     weights : ndarray of shape (n_samples,) or None
         Weights of the rows.
-    n_landmarks : int
+    n_components : int
         Most landmarks of a kernel.
     seed : int
         Seed of the sample and of the landmarks.
@@ -78,7 +77,7 @@ class CandidateFeatures:
         Y: Array,
         weights: Array | None,
         *,
-        n_landmarks: int,
+        n_components: int,
         seed: int,
     ) -> None:
         rng = check_random_state(seed)
@@ -87,9 +86,9 @@ class CandidateFeatures:
         whole = len(self.rows) == X.shape[0]
         self.X, self.Y = (X, Y) if whole else (X[self.rows], Y[self.rows])
         self.weights = None if weights is None else weights[self.rows]
-        count = min(SEARCH_LANDMARKS, n_landmarks, len(self.rows))
+        count = min(SEARCH_LANDMARKS, n_components, len(self.rows))
         self._landmarks = rng.permutation(len(self.rows))[:count]
-        self._scalers: dict[bool, Scaler | None] = {False: None}
+        self._scale: Scaler | None = None
         self._distances: dict[tuple[bool, str], tuple[Array, float]] = {}
 
     def __call__(self, choice: FeatureChoice) -> FeatureSpace:
@@ -103,7 +102,7 @@ class CandidateFeatures:
                 self.Y,
                 standardize=choice.standardize,
                 weights=self.weights,
-                compact=is_compacted(n, m) or n < m,
+                compact=n < m,
             )
         rows = self._scaled(choice.standardize)
         products = rows @ rows[self._landmarks].T
@@ -179,10 +178,9 @@ class CandidateFeatures:
 
     def _scaler(self) -> Scaler:
         """Return the scaling of all rows, as in the final fit."""
-        scaler = self._scalers.get(True)
-        if scaler is None:
-            scaler = self._scalers[True] = Scaler(self._all, self._all_weights)
-        return scaler
+        if self._scale is None:
+            self._scale = Scaler(self._all, self._all_weights)
+        return self._scale
 
 
 def _sample(n: int, weights: Array | None, rng: np.random.RandomState) -> Indices:

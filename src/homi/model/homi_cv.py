@@ -329,11 +329,9 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
         groups = self._init_callback_context(max_subtasks=None)
         groups.call_on_fit_task_begin(estimator=self, X=X, y=y)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        features = CandidateFeatures(
-            rows, Y, weights, n_landmarks=self.n_components, seed=seed
-        )
+        size: Fields = {"n_components": self.n_components, "seed": seed}
         search = Search(
-            features,
+            CandidateFeatures(rows, Y, weights, **size),
             Calibrated(objective(self._scoring()), self.calibration is not None),
             given,
             self._deadline(),
@@ -343,18 +341,8 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
         )
         search.run(grid)
         self._warn_of_time(search)
-        chosen = search.timed(
-            "fit",
-            ChosenFit(
-                rows,
-                Y,
-                weights,
-                search,
-                grid,
-                n_components=self.n_components,
-                seed=seed,
-            ),
-        )
+        fit = ChosenFit(rows, Y, weights, search, grid, **size)
+        chosen = search.timed("fit", fit)
         held_out = chosen.scores - 0.5
         if self.calibration is not None:
             grown = self._grow(search, rows, Y, weights, seed)
@@ -410,7 +398,7 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
         """Grow a forest, if it was asked for or there is time and memory for it."""
         values = _TREES * float(np.count_nonzero(Y))
         if self.trees is False or (
-            self.trees == "auto" and (search.was_cut_short or values > _MOST_VALUES)
+            self.trees == "auto" and (search.is_late or values > _MOST_VALUES)
         ):
             return None
         grow = partial(

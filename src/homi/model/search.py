@@ -375,13 +375,18 @@ class Search:
     def _value(self, scores: Array) -> float:
         return self.measure(self.features.Y, scores, self.features.weights)
 
+    @property
+    def is_late(self) -> bool:
+        """Return True after the deadline."""
+        return time.monotonic() > self.deadline
+
     def _out_of_time(self) -> bool:
         """Return True after the deadline, but not before the first features.
 
         All λ of the first features cost one factorization: no budget ends them, so
         that the model is at least a ridge regression with a chosen penalty.
         """
-        late = bool(self.tried) and time.monotonic() > self.deadline
+        late = bool(self.tried) and self.is_late
         self.was_cut_short = self.was_cut_short or late
         return late
 
