@@ -129,6 +129,8 @@ def test_linear_models_hold_no_row(here, tmp_path):
     model = load_model(tmp_path / "m.homi")
     tried = {params["kernel"] for params in model.cv_results_["params"]}
     assert tried == {None}
+    assert "trees" not in model.search_report_["stage"]
+    assert model.forest_ is None
 
 
 def test_the_papers_settings_are_those_of_the_library(here, tmp_path):

@@ -35,7 +35,7 @@ def fit(
 
     HOMICV chooses the hyperparameters by cross-validation; --paper takes the paper's.
     Columns that are not labels are features. The model file holds no code. It holds
-    training data only as landmarks of a kernel and as words of texts.
+    training data only as landmarks of a kernel, leaves of trees and words of texts.
 
     Example: homi fit train.csv --labels 'tag_*' -o model.homi
 

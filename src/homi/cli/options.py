@@ -89,7 +89,8 @@ Linear = Annotated[
     bool,
     typer.Option(
         "--linear",
-        help="Try linear models only. The model file then holds no training row.",
+        help="Try linear models only: no kernel, no trees. The model file then holds "
+        "no training row.",
     ),
 ]
 Neighbors = Annotated[
@@ -97,8 +98,8 @@ Neighbors = Annotated[
     typer.Option(
         "--neighbors",
         min=1,
-        help="Neighbors of each row in the graph. Default: chosen by cross-validation, "
-        "or 10 with --paper.",
+        help="Try graphs with so many neighbors of each row. Default: no graph, or 10 "
+        "neighbors with --paper.",
     ),
 ]
 Tune = Annotated[

@@ -74,7 +74,7 @@ class Recipe:
         return HOMI(n_neighbors=self.neighbors or 10, standardize=not is_text)
 
     def _chosen(self) -> HOMICV:
-        given: Fields = {"widths": []} if self.linear else {}
+        given: Fields = {"widths": [], "trees": False} if self.linear else {}
         if self.neighbors is not None:
             given |= {"n_neighbors": self.neighbors, "gammas": None}
         return HOMICV(time_budget=self.time_budget, random_state=self.seed, **given)
