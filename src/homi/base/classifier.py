@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from homi import memory
+from homi.base.tags import indicator_of, tag_rows
 from homi.base.targets import Target, check_target
 from homi.base.validation import check_rows, checks_parameters
 from homi.typing import Array, Mask, Matrix, MatrixLike
@@ -48,7 +49,9 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training rows.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
-            Labels: 0/1 or boolean with one column per label, or 1-D classes.
+            Labels: 0/1 or boolean with one column per label, 1-D classes, or a list of
+            tags for each row, such as ``[["red", "round"], []]``. The tags, sorted, or
+            the column names of a data frame become ``label_names_``.
 
         Returns
         -------
@@ -178,6 +181,30 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
         if self._target.kind == "multiclass":
             inside /= inside.sum(axis=1, keepdims=True)
         return inside
+
+    def score(self, X: MatrixLike, y: MatrixLike, sample_weight: Any = None) -> float:
+        """Return the accuracy: the share of rows with every label right.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
+            True labels, as in ``fit``. A row with a tag that ``fit`` has not seen is
+            wrong.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            Between 0 and 1.
+        """
+        if (tags := tag_rows(y)) is None:
+            return float(super().score(X, y, sample_weight))
+        known, others = indicator_of(tags, self.label_names_)
+        right = (known == np.asarray(self.predict(X))).all(axis=1) & ~others
+        return float(np.average(right, weights=sample_weight))
 
     def _probabilities(self, scores: Array) -> Array:
         return _bend(scores + 0.5)

@@ -223,8 +223,9 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):  # type: ignore
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
             Training rows, passed to the classifier unchanged.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
-            Labels: 0/1 or boolean with one column per label, or 1-D with two classes.
-            Column names of a data frame become ``label_names_``.
+            Labels: 0/1 or boolean with one column per label, 1-D with two classes, or a
+            list of tags for each row. Column names of a data frame, or the sorted tags,
+            become ``label_names_``.
 
         Returns
         -------
