@@ -4,9 +4,12 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
-from sklearn.preprocessing import MultiLabelBinarizer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MultiLabelBinarizer, StandardScaler
 
+import homi
 from conftest import random_rows
 from homi import HOMI
 from homi.base.tags import tag_rows
@@ -138,3 +141,50 @@ def test_a_large_target_stays_sparse():
     assert target.indicator.nnz == 4000
     assert target.indicator.shape == (4000, 400)
     assert len(tag_rows(tags)) == 4000
+
+
+@pytest.mark.parametrize("model", [HOMI(), TunedThresholds(HOMI())], ids=str)
+def test_answers_are_by_name(model, rows):
+    X, Y = rows
+    model.fit(X, tags_of(Y))
+    assert model.predict_tags(X) == tags_of(model.predict(X))
+    assert [] in model.predict_tags(X)
+    P = model.predict_proba(X)
+    for p, found in zip(P, model.top_k(X, 2), strict=True):
+        assert [value for _, value in found] == sorted(p, reverse=True)[:2]
+        assert all(p[NAMES.tolist().index(name)] == value for name, value in found)
+    assert len(model.top_k(X[:1])[0]) == 4
+    for k in (0, 1.5, True):
+        with pytest.raises(ValueError, match="positive integer"):
+            model.top_k(X, k)
+
+
+def test_answers_to_classes_are_classes(rows):
+    X, Y = rows
+    for y in (NAMES[Y[:, 0].astype(int)], NAMES[(Y[:, 0] + Y[:, 1]).astype(int)]):
+        model = HOMI().fit(X, y)
+        assert model.predict_tags(X) == [[name] for name in model.predict(X)]
+        top = [best[0][0] for best in model.top_k(X, k=1)]
+        assert top == model.predict(X).tolist()
+        assert sum(p for _, p in model.top_k(X[:1])[0]) == pytest.approx(1)
+
+
+def test_equal_probabilities_are_in_the_order_of_the_labels(rows):
+    X, Y = rows
+    tied = HOMI(lam=1e12, gamma=0.0).fit(X, np.repeat(Y[:, :1], 4, axis=1))
+    P = tied.predict_proba(X)
+    assert (P[:, :1] == P).all()
+    assert [name for name, _ in tied.top_k(X, 3)[0]] == ["y0", "y1", "y2"]
+
+
+def test_pipelines_and_searches_answer_by_name(rows):
+    X, Y = rows
+    pipeline = make_pipeline(StandardScaler(), HOMI())
+    search = GridSearchCV(pipeline, {"homi__lam": [1.0]}, cv=KFold(2))
+    for model in (pipeline, search):
+        model.fit(X, tags_of(Y))
+        assert homi.predict_tags(model, X) == tags_of(model.predict(X))
+        expected = pipeline[-1].top_k(pipeline[:-1].transform(X), 2)
+        assert homi.top_k(model, X, 2) == expected
+    with pytest.raises(TypeError, match="Ridge has no label_names_"):
+        homi.predict_tags(Ridge().fit(X, Y), X)

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from homi import memory
+from homi.base.answers import NamedAnswersMixin
 from homi.base.tags import indicator_of, tag_rows
 from homi.base.targets import Target, check_target
 from homi.base.validation import check_rows, checks_parameters
@@ -22,7 +23,12 @@ from homi.typing import Array, Mask, Matrix, MatrixLike
 TAIL = 0.05
 
 
-class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
+class MultiLabelClassifier(
+    NamedAnswersMixin,
+    ClassifierMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+    ABC,
+):
     """Check inputs, keep label names, and predict from scores.
 
     A subclass implements ``_fit(X, target)``, which sets the fitted attributes, and
