@@ -289,9 +289,10 @@ class HOMI(
             Rows. A Dask array or data frame is read where its blocks are; then y must
             be one, too.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
-            Labels: 0/1 or boolean, one column each, or 1-D classes. The column names
-            of a data frame are kept as ``label_names_``. NaN or None is a label that is
-            not known, if ``missing_labels="ignore"``.
+            Labels: 0/1 or boolean, one column each, 1-D classes, or a list of tags for
+            each row. The column names of a data frame, or the sorted tags, are kept as
+            ``label_names_``. NaN or None is a label that is not known, if
+            ``missing_labels="ignore"``.
         sample_weight : array-like of shape (n_samples,) or float, default=None
             Weights of the rows: one of weight w counts as w equal rows, also in the
             graph, and one of weight 0 not at all. None for 1 each.

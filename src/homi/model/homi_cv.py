@@ -269,7 +269,8 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
-            Labels: 0/1 or boolean, one column each, or 1-D classes.
+            Labels: 0/1 or boolean, one column each, 1-D classes, or a list of tags for
+            each row.
         sample_weight : array-like of shape (n_samples,) or float, default=None
             Weights of the rows: one of weight w counts as w equal rows, and one of
             weight 0 not at all. Metrics other than "neg_log_loss" and

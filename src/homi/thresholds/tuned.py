@@ -223,8 +223,9 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):  # type: ignore
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
             Training rows, passed to the classifier unchanged.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
-            Labels: 0/1 or boolean with one column per label, or 1-D with two classes.
-            Column names of a data frame become ``label_names_``.
+            Labels: 0/1 or boolean with one column per label, 1-D with two classes, or a
+            list of tags for each row. Column names of a data frame, or the sorted tags,
+            become ``label_names_``.
 
         Returns
         -------
@@ -379,8 +380,9 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):  # type: ignore
 
         Returns
         -------
-        probabilities : ndarray of shape (n_samples, n_labels), or (n_samples, 2) with
-            rows that sum to 1 if fitted on a 1-D y
+        probabilities : ndarray or data frame of shape (n_samples, n_labels), or ndarray
+            of shape (n_samples, 2) with rows that sum to 1 if fitted on a 1-D y
+            A data frame of pandas or polars gives one, with a column for each label.
         """
         check_is_fitted(self, "estimator_")
         if self.calibration is None:
@@ -391,7 +393,9 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):  # type: ignore
         if self._is_agreeing:
             P = agreeing(P, self._scores(X) > 0)
         P = strictly_inside(P)
-        return np.hstack([1.0 - P, P]) if self._target.kind == "binary" else P
+        if self._target.kind == "binary":
+            return np.hstack([1.0 - P, P])
+        return self._like(X, P)
 
     def __sklearn_tags__(self) -> Any:
         """Return scikit-learn's tags."""
