@@ -7,6 +7,7 @@ try:
     from homi.datasets.folds import IterativeStratifiedKFold
     from homi.datasets.load import load
     from homi.datasets.read import read
+    from homi.datasets.split import train_test_split
     from homi.datasets.summary import Summary, cooccurrence, summarize, summary
     from homi.datasets.synthetic import make_correlated, make_correlated_batches
     from homi.datasets.write import write
@@ -33,5 +34,6 @@ __all__ = [
     "save_folds",
     "summarize",
     "summary",
+    "train_test_split",
     "write",
 ]
