@@ -44,6 +44,9 @@ class BlockFunction(Protocol):
 class Batches(Protocol):
     """All rows of a fit, wherever they are."""
 
+    #: What they are, for error messages.
+    way: str
+
     @property
     def seed(self) -> int:
         """Seed of the sample, and of everything that follows."""
@@ -77,6 +80,8 @@ class RowsInMemory:
     weights: Array | None
     seed: int
     most: int
+
+    way = "an array"
 
     @property
     def n(self) -> int:

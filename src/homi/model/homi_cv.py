@@ -15,19 +15,23 @@ from sklearn.utils import check_random_state
 
 from homi import memory
 from homi.base._compat import CallbackSupportMixin, Interval, StrOptions
-from homi.base.classifier import MultiLabelClassifier, strictly_inside
+from homi.base.classifier import strictly_inside
 from homi.base.validation import checks_parameters, reports_to_callbacks
 from homi.base.warn import warn
 from homi.model import batches
-from homi.model.batches import Batches, RowsInMemory
+from homi.model.batches import Batches, RowsInMemory, is_whole
 from homi.model.blend import LogOdds
 from homi.model.candidate_features import CandidateFeatures
 from homi.model.chosen_fit import Chosen, ChosenFit
+from homi.model.dask_batches import DaskBatches
+from homi.model.dask_predict import DaskPredictMixin
+from homi.model.dask_rows import DaskRows, is_collection
 from homi.model.final_odds import fit_final_odds, plain_scores
 from homi.model.forest import Forest
 from homi.model.graphs import warn_of_few_rows
 from homi.model.homi import HOMI
 from homi.model.kernel_map import KERNELS
+from homi.model.requires import check
 from homi.model.scoring import OBJECTIVES, Array, objective
 from homi.model.search import Calibrated, Grid, Search, Stage
 from homi.model.weights import (
@@ -59,7 +63,7 @@ _MOST_CITY_BLOCK = 20
 _COLUMNS = ("params", "score", "held_out", "weighted")
 
 
-class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
+class HOMICV(CallbackSupportMixin, DaskPredictMixin):  # type: ignore[misc]
     r"""HOMI with hyper-parameters chosen by cross-validation; log-odds as scores.
 
     The strongest classifier of this library, with nothing to set. Every row is scored
@@ -279,7 +283,7 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
+            Rows. X and y may also be Dask arrays or data frames.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
             Labels: 0/1 or boolean, one column each, or 1-D classes.
         sample_weight : array-like of shape (n_samples,) or float, default=None
@@ -295,7 +299,11 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
         self : HOMICV
             The fitted classifier.
         """
-        self._fit_rows(X, y, sample_weight, label_weight, keep=False)
+        given = X, y, sample_weight, label_weight
+        if is_collection(X) or is_collection(y):
+            self._fit_collections(*given)
+        else:
+            self._fit_rows(*given, keep=False)
         return self
 
     @reports_to_callbacks
@@ -321,6 +329,11 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
             rows, or to other folds with a graph. The sigmoids and the share of each
             label are those of all rows. Rows of weight 0 are scored by the final model.
         """
+        if is_collection(X) or is_collection(y):
+            raise TypeError(
+                "fit_held_out returns an array with a row for each one given, and got "
+                "a Dask collection; use fit, or compute the collection first."
+            )
         scores = self._fit_rows(X, y, sample_weight, label_weight, keep=True)
         assert scores is not None
         return scores
@@ -342,20 +355,38 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
         rows, indicator, weights = drop_zero_weight(rows, target.indicator, weights)
         given = check_label_weight(label_weight, target.names)
         # A graph needs all rows at once.
-        gammas = _checked("gammas", self.gammas, _GAMMAS)
-        most = rows.shape[0] if gammas else batches.SAMPLE_ROWS
+        most = rows.shape[0] if self._has_graph() else batches.SAMPLE_ROWS
         held = RowsInMemory(rows, indicator, weights, self._seed(), most)
-        groups = self._init_callback_context(max_subtasks=None)
-        groups.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        held_out = self._fit_batches(held, given, self._tell(groups, X, y), keep=keep)
-        groups.call_on_fit_task_end(
-            estimator=self, X=X, y=y, reconstruction_attributes=lambda: {}
-        )
+        held_out = self._fit_reported(X, y, held, given, keep=keep)
         if held_out is None or counted.all():
             return held_out
         scores = self._scores(every)
         scores[counted] = held_out
         return scores
+
+    def _fit_collections(
+        self, X: Matrix, y: Matrix, sample_weight: Any, label_weight: Any
+    ) -> None:
+        """Fit to Dask collections."""
+        self._check_trees()
+        check(DaskRows.way, {"sample_weight": sample_weight})
+        rows = DaskRows.of(self, X, y, None)
+        self._keep_target(rows.target)
+        given = check_label_weight(label_weight, rows.target.names)
+        held = DaskBatches(rows, self._seed(), batches.SAMPLE_ROWS)
+        self._fit_reported(X, y, held, given, keep=False)
+
+    def _fit_reported(
+        self, X: Matrix, y: Matrix, rows: Batches, given: Array | None, *, keep: bool
+    ) -> Array | None:
+        """Fit to all rows, and report to callbacks."""
+        groups = self._init_callback_context(max_subtasks=None)
+        groups.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        held_out = self._fit_batches(rows, given, self._tell(groups, X, y), keep=keep)
+        groups.call_on_fit_task_end(
+            estimator=self, X=X, y=y, reconstruction_attributes=lambda: {}
+        )
+        return held_out
 
     def _fit_batches(
         self, rows: Batches, given: Array | None, tell: Any, *, keep: bool
@@ -365,6 +396,7 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
         self.odds_offset_: Array | None = None
         self.forest_slope_: Array | None = None
         self.forest_: Forest | None = None
+        self._check_in_memory(rows)
         X, Y, weights, _ = rows.sample
         grid, seed = self._grid(X, rows.n), rows.seed
         self._check_rows_fit(X.shape[0])
@@ -404,6 +436,24 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
                 "trees=True needs calibration='sigmoid': a forest is averaged with "
                 "log-odds; leave calibration at its default, or pass trees=False."
             )
+
+    def _check_in_memory(self, rows: Batches) -> None:
+        """Raise ValueError for what needs all rows, if only a sample is in memory."""
+        if isinstance(rows, RowsInMemory) or is_whole(rows):
+            return
+        for name, asked, off in (
+            ("gammas", self._has_graph(), "()"),
+            ("trees", self.trees is True, "'auto'"),
+        ):
+            if asked:
+                raise ValueError(
+                    f"{rows.way} of {rows.n:,} rows cannot be used with {name}="
+                    f"{getattr(self, name)!r}, which needs all rows in one place; "
+                    f"use {name}={off}, or fit an array."
+                )
+
+    def _has_graph(self) -> bool:
+        return bool(_checked("gammas", self.gammas, _GAMMAS))
 
     def _seed(self) -> int:
         """Draw the seed of a fit."""
