@@ -3,7 +3,7 @@
 from homi.distributed.blocks import Block, Blocks, columns_like, row_blocks
 from homi.distributed.exact import neighbor_product
 from homi.distributed.predict import lazily
-from homi.distributed.sample import taken
+from homi.distributed.sample import taken, taken_with_labels
 from homi.distributed.sums import summed
 from homi.distributed.tasks import computed, fused, tree_sum
 
@@ -18,5 +18,6 @@ __all__ = [
     "row_blocks",
     "summed",
     "taken",
+    "taken_with_labels",
     "tree_sum",
 ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
@@ -15,18 +14,24 @@ from scipy.special import expit
 from sklearn.utils import check_random_state
 
 from homi import memory
-from homi.arrays import dense
 from homi.base._compat import CallbackSupportMixin, Interval, StrOptions
-from homi.base.classifier import MultiLabelClassifier, strictly_inside
+from homi.base.classifier import strictly_inside
 from homi.base.validation import checks_parameters, reports_to_callbacks
 from homi.base.warn import warn
-from homi.model.blend import LogOdds, fit_blend, fit_log_odds
+from homi.model import batches
+from homi.model.batches import Batches, RowsInMemory, is_whole
+from homi.model.blend import LogOdds
 from homi.model.candidate_features import CandidateFeatures
 from homi.model.chosen_fit import Chosen, ChosenFit
+from homi.model.dask_batches import DaskBatches
+from homi.model.dask_predict import DaskPredictMixin
+from homi.model.dask_rows import DaskRows, is_collection
+from homi.model.final_odds import fit_final_odds, plain_scores
 from homi.model.forest import Forest
 from homi.model.graphs import warn_of_few_rows
 from homi.model.homi import HOMI
 from homi.model.kernel_map import KERNELS
+from homi.model.requires import check
 from homi.model.scoring import OBJECTIVES, Array, objective
 from homi.model.search import Calibrated, Grid, Search, Stage
 from homi.model.weights import (
@@ -51,13 +56,14 @@ _KERNELS = ("rbf", "laplacian")
 _WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 #: Numbers of neighbors; 10 is tried first, the others if it helps.
 _NEIGHBORS = (5, 10, 20)
-#: Trees of a forest, and most labels in all of their leaves.
-_TREES, _MOST_VALUES = 300, 4e7
+#: More features than this, and more rows than the sample has: city-block distances
+#: would cost more than everything else.
+_MOST_CITY_BLOCK = 20
 #: Keys of ``cv_results_``.
 _COLUMNS = ("params", "score", "held_out", "weighted")
 
 
-class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
+class HOMICV(CallbackSupportMixin, DaskPredictMixin):  # type: ignore[misc]
     r"""HOMI with hyper-parameters chosen by cross-validation; log-odds as scores.
 
     The strongest classifier of this library, with nothing to set. Every row is scored
@@ -82,6 +88,11 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
     landmarks, with λ and label weights chosen once more. Intercepts are not penalized,
     so that the ridge regressions of scikit-learn's ``RidgeCV`` are among the
     candidates.
+
+    Of more than 20,000 rows, a random sample of that size gives the scaling, the
+    landmarks, λ, label weights and the label correction. Weights and calibration are
+    those of all rows, which are mapped to features in blocks, twice; no array with a
+    row for each of them is held.
 
     Candidates are compared, and scores of the final model mapped to log-odds, by
     Platt's sigmoids of held-out scores. The slopes of all labels have a common prior,
@@ -112,7 +123,9 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
         β to try beside no label correction; None for five from 0.01 to 100. Empty for
         none.
     kernels : sequence of {"rbf", "laplacian"}, default=("rbf", "laplacian")
-        Kernels to try beside the features as they are.
+        Kernels to try beside the features as they are. With more than 20,000 rows and
+        more than 20 features, the default leaves "laplacian" out, whose distances are
+        not a matrix product and would double the time.
     widths : array-like of float in (0, inf), default=None
         Widths of a kernel to try, as factors of the default ``gamma`` of
         :class:`HOMI`; None for six from 1/4 to 8, tried from 1 on as long as the score
@@ -167,7 +180,8 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
     search_report_ : dict of list
         One entry for each stage: ``"stage"``; ``"candidates"``, how many were tried;
         ``"best_score"`` so far; ``"seconds"``; ``"cut_short"``, whether
-        ``time_budget`` ended it. ``pandas.DataFrame(model.search_report_)`` shows it.
+        ``time_budget`` ended it; ``"rows"`` that it used; ``"note"``, what it left out
+        by rule. ``pandas.DataFrame(model.search_report_)`` shows it.
     classes_, label_names_, n_features_in_, feature_names_in_
         As in :class:`HOMI`.
 
@@ -255,6 +269,8 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    @reports_to_callbacks
+    @checks_parameters
     def fit(
         self,
         X: MatrixLike,
@@ -267,7 +283,7 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
+            Rows. X and y may also be Dask arrays or data frames.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
             Labels: 0/1 or boolean, one column each, 1-D classes, or a list of tags for
             each row.
@@ -284,7 +300,11 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
         self : HOMICV
             The fitted classifier.
         """
-        self.fit_held_out(X, y, sample_weight, label_weight)
+        given = X, y, sample_weight, label_weight
+        if is_collection(X) or is_collection(y):
+            self._fit_collections(*given)
+        else:
+            self._fit_rows(*given, keep=False)
         return self
 
     @reports_to_callbacks
@@ -310,53 +330,136 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
             rows, or to other folds with a graph. The sigmoids and the share of each
             label are those of all rows. Rows of weight 0 are scored by the final model.
         """
+        if is_collection(X) or is_collection(y):
+            raise TypeError(
+                "fit_held_out returns an array with a row for each one given, and got "
+                "a Dask collection; use fit, or compute the collection first."
+            )
+        scores = self._fit_rows(X, y, sample_weight, label_weight, keep=True)
+        assert scores is not None
+        return scores
+
+    def _fit_rows(
+        self,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: ArrayLike | None,
+        label_weight: ArrayLike | None,
+        *,
+        keep: bool,
+    ) -> Array | None:
+        """Fit, and return the held-out scores if they are to be kept."""
+        self._check_trees()
+        rows, target = self._check_fit_input(X, y)
+        every, weights = rows, check_sample_weight(sample_weight, rows.shape[0])
+        counted = np.ones(rows.shape[0], bool) if weights is None else weights > 0
+        rows, indicator, weights = drop_zero_weight(rows, target.indicator, weights)
+        given = check_label_weight(label_weight, target.names)
+        # A graph needs all rows at once.
+        most = rows.shape[0] if self._has_graph() else batches.SAMPLE_ROWS
+        held = RowsInMemory(rows, indicator, weights, self._seed(), most)
+        held_out = self._fit_reported(X, y, held, given, keep=keep)
+        if held_out is None or counted.all():
+            return held_out
+        scores = self._scores(every)
+        scores[counted] = held_out
+        return scores
+
+    def _fit_collections(
+        self, X: Matrix, y: Matrix, sample_weight: Any, label_weight: Any
+    ) -> None:
+        """Fit to Dask collections."""
+        self._check_trees()
+        check(DaskRows.way, {"sample_weight": sample_weight})
+        rows = DaskRows.of(self, X, y, None)
+        self._keep_target(rows.target)
+        given = check_label_weight(label_weight, rows.target.names)
+        held = DaskBatches(rows, self._seed(), batches.SAMPLE_ROWS)
+        self._fit_reported(X, y, held, given, keep=False)
+
+    def _fit_reported(
+        self, X: Matrix, y: Matrix, rows: Batches, given: Array | None, *, keep: bool
+    ) -> Array | None:
+        """Fit to all rows, and report to callbacks."""
+        groups = self._init_callback_context(max_subtasks=None)
+        groups.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        held_out = self._fit_batches(rows, given, self._tell(groups, X, y), keep=keep)
+        groups.call_on_fit_task_end(
+            estimator=self, X=X, y=y, reconstruction_attributes=lambda: {}
+        )
+        return held_out
+
+    def _fit_batches(
+        self, rows: Batches, given: Array | None, tell: Any, *, keep: bool
+    ) -> Array | None:
+        """Fit to all rows; choices are made on a sample of them."""
+        self.odds_slope_: Array | None = None
+        self.odds_offset_: Array | None = None
+        self.forest_slope_: Array | None = None
+        self.forest_: Forest | None = None
+        self._check_in_memory(rows)
+        X, Y, weights, _ = rows.sample
+        grid, seed = self._grid(X, rows.n), rows.seed
+        self._check_rows_fit(X.shape[0])
+        size: Fields = {"n_components": self.n_components, "seed": seed}
+        search = Search(
+            CandidateFeatures(X, Y, weights, **size),
+            Calibrated(objective(self._scoring()), self.calibration is not None),
+            given,
+            self._deadline(),
+            seed,
+            tell,
+            bool(self.verbose),
+        )
+        search.run(grid)
+        self._warn_of_time(search)
+        chosen = ChosenFit(rows, search, grid, **size)()
+        if self.calibration is None:
+            found = plain_scores(search, rows, chosen, keep=keep)
+        else:
+            found = fit_final_odds(
+                search,
+                rows,
+                chosen,
+                trees=self.trees,
+                keep=keep,
+                seed=seed,
+                n_jobs=self.n_jobs,
+            )
+            assert found.odds is not None
+            self._odds, self.forest_ = found.odds, found.forest
+        self._store(search, chosen)
+        return found.held_out
+
+    def _check_trees(self) -> None:
         if self.trees is True and self.calibration is None:
             raise ValueError(
                 "trees=True needs calibration='sigmoid': a forest is averaged with "
                 "log-odds; leave calibration at its default, or pass trees=False."
             )
-        rows, target = self._check_fit_input(X, y)
-        self.odds_slope_: Array | None = None
-        self.odds_offset_: Array | None = None
-        self.forest_slope_: Array | None = None
-        self.forest_: Forest | None = None
-        every, weights = rows, check_sample_weight(sample_weight, rows.shape[0])
-        counted = np.ones(rows.shape[0], bool) if weights is None else weights > 0
-        rows, indicator, weights = drop_zero_weight(rows, target.indicator, weights)
-        Y = np.asarray(dense(indicator), dtype=np.float64)
-        given = check_label_weight(label_weight, target.names)
-        grid = self._grid(rows)
-        self._check_rows_fit(rows.shape[0])
-        groups = self._init_callback_context(max_subtasks=None)
-        groups.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        size: Fields = {"n_components": self.n_components, "seed": seed}
-        search = Search(
-            CandidateFeatures(rows, Y, weights, **size),
-            Calibrated(objective(self._scoring()), self.calibration is not None),
-            given,
-            self._deadline(),
-            seed,
-            self._tell(groups, X, y),
-            bool(self.verbose),
-        )
-        search.run(grid)
-        self._warn_of_time(search)
-        fit = ChosenFit(rows, Y, weights, search, grid, **size)
-        chosen = search.timed("fit", fit)
-        held_out = chosen.scores - 0.5
-        if self.calibration is not None:
-            grown = self._grow(search, rows, Y, weights, seed)
-            held_out = self._calibrate(held_out, grown, Y, weights)
-        self._store(search, chosen)
-        groups.call_on_fit_task_end(
-            estimator=self, X=X, y=y, reconstruction_attributes=lambda: {}
-        )
-        if counted.all():
-            return held_out
-        scores = self._scores(every)
-        scores[counted] = held_out
-        return scores
+
+    def _check_in_memory(self, rows: Batches) -> None:
+        """Raise ValueError for what needs all rows, if only a sample is in memory."""
+        if isinstance(rows, RowsInMemory) or is_whole(rows):
+            return
+        for name, asked, off in (
+            ("gammas", self._has_graph(), "()"),
+            ("trees", self.trees is True, "'auto'"),
+        ):
+            if asked:
+                raise ValueError(
+                    f"{rows.way} of {rows.n:,} rows cannot be used with {name}="
+                    f"{getattr(self, name)!r}, which needs all rows in one place; "
+                    f"use {name}={off}, or fit an array."
+                )
+
+    def _has_graph(self) -> bool:
+        return bool(_checked("gammas", self.gammas, _GAMMAS))
+
+    def _seed(self) -> int:
+        """Draw the seed of a fit."""
+        rng = check_random_state(self.random_state)
+        return int(rng.randint(np.iinfo(np.int32).max))
 
     explain = HOMI.explain
 
@@ -393,40 +496,6 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
     def _odds(self, odds: LogOdds) -> None:
         self.odds_slope_, self.odds_offset_, self.forest_slope_ = odds
 
-    def _grow(
-        self, search: Search, X: Matrix, Y: Array, weights: Array | None, seed: int
-    ) -> Forest | None:
-        """Grow a forest, if it was asked for or there is time and memory for it."""
-        values = _TREES * float(np.count_nonzero(Y))
-        if self.trees is False or (
-            self.trees == "auto" and (search.is_late or values > _MOST_VALUES)
-        ):
-            return None
-        grow = partial(
-            Forest.fit,
-            X,
-            Y,
-            n_trees=_TREES,
-            seed=seed,
-            sample_weight=weights,
-            n_jobs=self.n_jobs,
-        )
-        return search.timed("trees", grow)
-
-    def _calibrate(
-        self, scores: Array, forest: Forest | None, Y: Array, weights: Array | None
-    ) -> Array:
-        """Fit the log-odds of scores, and those of a forest if it helps."""
-        if forest is None:
-            self._odds = fit_log_odds(scores, Y, weights)
-            return self._odds(scores)
-        trees, forest.oob_log_odds = forest.oob_log_odds, None
-        assert trees is not None
-        self._odds = fit_blend(scores, trees, Y, weights)
-        if self._odds.forest_slope is not None:
-            self.forest_ = forest
-        return self._odds(scores, trees)
-
     def _tell(self, groups: Any, X: Matrix, y: Matrix) -> Any:
         """Return what tells callbacks of each group of candidates that was tried."""
 
@@ -444,15 +513,20 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
 
         return after
 
-    def _grid(self, X: Matrix) -> Grid:
-        (n, m), thin = X.shape, sparse.issparse(X)
+    def _grid(self, X: Matrix, n: int) -> Grid:
+        m, thin = X.shape[1], sparse.issparse(X)
         scaled = self.standardize
         # Rows of one or two features are all fully correlated: they have no graph.
         gammas = _checked("gammas", self.gammas, _GAMMAS) if m > 2 else ()
+        kernels = self._checked_kernels()
+        note = ""
+        if X.shape[0] < n and m > _MOST_CITY_BLOCK and kernels == list(_KERNELS):
+            kernels = ["rbf"]
+            note = "laplacian is not tried: it would double the time of the fit"
         return Grid(
             # Sparse rows are cheapest, and usually best, as they are.
             standardize=[not thin, thin] if scaled == "auto" else [bool(scaled)],
-            kernels=self._checked_kernels(),
+            kernels=kernels,
             widths=_checked("widths", self.widths, _WIDTHS),
             lams=_checked("lams", self.lams, _LAMS),
             gammas=gammas,
@@ -460,6 +534,7 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
             label_weights=_checked("label_weights", self.label_weights, _LABEL_WEIGHTS),
             betas=_checked("betas", self.betas, _BETAS),
             in_units=self.lams is None,
+            note=note,
         )
 
     def _checked_neighbors(self, n: int) -> list[int]:

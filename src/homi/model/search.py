@@ -48,6 +48,8 @@ class Grid:
     betas: Sequence[float]
     #: Whether λ are in units of the mean variance of features that are not scaled.
     in_units: bool = True
+    #: What is not tried, and why.
+    note: str = ""
 
     @property
     def first_width(self) -> float:
@@ -75,13 +77,17 @@ class Stage(NamedTuple):
     seconds: float
     #: Whether time ended it before all of its candidates were tried.
     cut_short: bool
+    #: Number of rows that it used.
+    rows: int = 0
+    #: What it left out by rule.
+    note: str = ""
 
     def __str__(self) -> str:
         """Return a line for ``verbose=1``."""
         rest = ", out of time" if self.cut_short else ""
         return (
-            f"{self.stage}: {self.candidates} candidates, best score "
-            f"{self.best_score:.4g}, {self.seconds:.1f} s{rest}"
+            f"{self.stage}: {self.candidates} candidates on {self.rows:,} rows, best "
+            f"score {self.best_score:.4g}, {self.seconds:.1f} s{rest}"
         )
 
 
@@ -105,7 +111,7 @@ class Calibrated:
         scores = rows.held_out(Y, inverse)
         if not self.calibrates:
             return scores
-        return with_shares(scores, Y, rows.y_mean, rows.weights)
+        return with_shares(scores, Y, rows.y_mean, rows.n, rows.weights)
 
     def final(self, Y: Array, scores: Array, weights: Array | None = None) -> Array:
         """Return what the objective is computed from: probabilities, or the scores."""
@@ -189,16 +195,23 @@ class Search:
                 "label correction": self._try_corrections,
             }
         for name, stage in stages.items():
-            self.timed(name, partial(stage, grid))
+            note = grid.note if name == "features" else ""
+            self.timed(name, partial(stage, grid), note=note)
 
-    def timed(self, name: str, stage: Callable[[], T]) -> T:
-        """Run a stage, and add it to the report."""
+    def timed(
+        self, name: str, stage: Callable[[], T], rows: int | None = None, note: str = ""
+    ) -> T:
+        """Run a stage, and add it to the report; rows are those of the search."""
         started, before = time.monotonic(), len(self.tried)
         was_cut_short, self.was_cut_short = self.was_cut_short, False
         done = stage()
         count, took = len(self.tried) - before, time.monotonic() - started
         if count or done is not None or self.was_cut_short:
-            row = Stage(name, count, self.best.value, took, self.was_cut_short)
+            cut, used = (
+                self.was_cut_short,
+                len(self.features.Y) if rows is None else rows,
+            )
+            row = Stage(name, count, self.best.value, took, cut, used, note)
             self.stages.append(row)
             self._tell(row)
         self.was_cut_short = self.was_cut_short or was_cut_short
