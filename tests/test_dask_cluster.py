@@ -16,7 +16,7 @@ from conftest import random_rows
 from homi import HOMI
 from test_dask import assert_same_model
 
-distributed = pytest.importorskip("distributed", reason="pip install homi[dask]")
+distributed = pytest.importorskip("distributed", reason="no extra dask")
 
 # One process has the cluster.
 pytestmark = pytest.mark.xdist_group("cluster")

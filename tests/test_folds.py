@@ -4,6 +4,7 @@ import copy
 import json
 import os
 import pickle
+import sys
 
 import numpy as np
 import pandas as pd
@@ -265,11 +266,8 @@ def test_other_bad_arguments_are_told():
 
 
 def test_a_missing_package_is_told(monkeypatch):
-    def missing(name):
-        raise ModuleNotFoundError(f"No module named {name!r}")
-
-    monkeypatch.setattr("homi.datasets.folds.import_module", missing)
-    with pytest.raises(ImportError, match="pip install iterative-stratification"):
+    monkeypatch.setitem(sys.modules, "iterstrat", None)
+    with pytest.raises(ImportError, match=r"pip install 'homi-learn\[data\]'"):
         list(IterativeStratifiedKFold().split(labels(), labels()))
 
 

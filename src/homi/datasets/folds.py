@@ -11,7 +11,6 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import suppress
-from importlib import import_module
 from numbers import Integral
 from typing import Any, TypeAlias
 
@@ -23,6 +22,7 @@ from sklearn.utils import indexable
 from sklearn.utils.multiclass import type_of_target
 
 from homi.arrays import dense
+from homi.extras import optional
 from homi.typing import Indices, Matrix, MatrixLike, RandomState
 
 Split: TypeAlias = tuple[Indices, Indices]
@@ -221,10 +221,6 @@ def _classes(y: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _stratifiers() -> Any:
-    try:
-        return import_module("iterstrat.ml_stratifiers")
-    except ImportError as error:
-        raise ImportError(
-            "IterativeStratifiedKFold needs the package iterative-stratification; "
-            "install it with: pip install iterative-stratification"
-        ) from error
+    with optional("IterativeStratifiedKFold"):
+        from iterstrat import ml_stratifiers
+    return ml_stratifiers
