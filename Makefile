@@ -9,10 +9,17 @@ export HOMI_DATA ?= $(firstword $(wildcard data ../shared/data))
 # schema=file, for `make workflows`
 SCHEMAS := $(addprefix github-workflows=,$(wildcard .github/workflows/*.yml)) $(addprefix github-issue-forms=,.github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/idea.yml) github-issue-config=.github/ISSUE_TEMPLATE/config.yml dependabot=.github/dependabot.yml readthedocs=.readthedocs.yaml citation-file-format=CITATION.cff
 
-.venv/installed: pyproject.toml constraints.txt
-	$(PYTHON) -m venv .venv && $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]" && touch $@
+INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
+# What the demo needs. Bytecode is written on import: all of it would be 100 MB and half of the time.
+.venv/demo: pyproject.toml constraints.txt
+	@echo "Making .venv: about 30 packages, 350 MB, a minute."
+	$(PYTHON) -m venv .venv && $(INSTALL) --no-compile -e ".[demo]" && touch $@
+# Everything, for tests and documentation.
+.venv/installed: .venv/demo
+	@echo "Adding tools, tests and extras to .venv: 1.3 GB, minutes."
+	$(INSTALL) --no-compile -e ".[dev]" && touch $@
 
-demo: .venv/installed ; $(BIN)/homi demo --output build/demo
+demo: .venv/demo ; $(BIN)/homi demo --output build/demo
 test: lint types workflows unit
 lint: .venv/installed ; $(BIN)/ruff check . && $(BIN)/ruff format --check .
 types: .venv/installed ; $(BIN)/mypy

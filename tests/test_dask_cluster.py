@@ -20,7 +20,7 @@ from homi.model import batches
 from test_dask import assert_same_model
 
 dd = pytest.importorskip("dask.dataframe", reason="needs pandas and pyarrow")
-distributed = pytest.importorskip("distributed", reason="pip install homi[dask]")
+distributed = pytest.importorskip("distributed", reason="no extra dask")
 
 # One process has the cluster.
 pytestmark = pytest.mark.xdist_group("cluster")

@@ -4,6 +4,7 @@ import copy
 import json
 import os
 import pickle
+import sys
 
 import numpy as np
 import pandas as pd
