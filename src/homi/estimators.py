@@ -7,6 +7,7 @@ from homi.methods.classifier_chain import ClassifierChain
 from homi.methods.clml import CLML
 from homi.methods.ensemble_of_chains import EnsembleOfChains
 from homi.methods.glocal import GLOCAL
+from homi.methods.label_powerset import LabelPowerset
 from homi.methods.label_ranking import CalibratedLabelRanking
 from homi.methods.lflc import LFLC
 from homi.methods.lift import LIFT
@@ -34,6 +35,7 @@ __all__ = [
     "CalibratedLabelRanking",
     "ClassifierChain",
     "EnsembleOfChains",
+    "LabelPowerset",
     "LinearMultiLabelClassifier",
     "MLkNN",
     "MultiLabelClassifier",
