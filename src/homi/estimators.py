@@ -9,6 +9,7 @@ from homi.methods.ensemble_of_chains import EnsembleOfChains
 from homi.methods.glocal import GLOCAL
 from homi.methods.label_powerset import LabelPowerset
 from homi.methods.label_ranking import CalibratedLabelRanking
+from homi.methods.label_space_partition import LabelSpacePartition
 from homi.methods.lflc import LFLC
 from homi.methods.lift import LIFT
 from homi.methods.ml_knn import MLkNN
@@ -36,6 +37,7 @@ __all__ = [
     "ClassifierChain",
     "EnsembleOfChains",
     "LabelPowerset",
+    "LabelSpacePartition",
     "LinearMultiLabelClassifier",
     "MLkNN",
     "MultiLabelClassifier",

@@ -30,6 +30,8 @@ def label_probabilities(model: Any, X: Matrix, n_labels: int) -> Array:
     if not hasattr(model, "predict_proba"):
         return np.asarray(model.predict(X), dtype=float).reshape(-1, n_labels)
     P = model.predict_proba(X)
+    if n_labels == 1 and not isinstance(P, list):
+        P = P[:, -1:]  # scikit-learn's classifiers put that of class 0 before it
     if isinstance(P, list) or P.shape != (X.shape[0], n_labels):
         raise TypeError(
             f"predict_proba of {type(model).__name__} does not return one column per "
