@@ -7,7 +7,9 @@ from homi.methods.classifier_chain import ClassifierChain
 from homi.methods.clml import CLML
 from homi.methods.ensemble_of_chains import EnsembleOfChains
 from homi.methods.glocal import GLOCAL
+from homi.methods.label_powerset import LabelPowerset
 from homi.methods.label_ranking import CalibratedLabelRanking
+from homi.methods.label_space_partition import LabelSpacePartition
 from homi.methods.lflc import LFLC
 from homi.methods.lift import LIFT
 from homi.methods.ml_knn import MLkNN
@@ -34,6 +36,8 @@ __all__ = [
     "CalibratedLabelRanking",
     "ClassifierChain",
     "EnsembleOfChains",
+    "LabelPowerset",
+    "LabelSpacePartition",
     "LinearMultiLabelClassifier",
     "MLkNN",
     "MultiLabelClassifier",
