@@ -8,11 +8,21 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from homi.linalg import Array
-from homi.model.features import FeatureSpace, kernel_features, linear_features
-from homi.model.fold_scores import corrections_by_folds, held_out_rows
+from homi.model.features import (
+    FeatureSpace,
+    kernel_features,
+    linear_features,
+    with_labels,
+)
+from homi.model.fold_scores import (
+    RidgesByFolds,
+    corrections_by_folds,
+    held_out_rows,
+)
 from homi.model.graphs import neighbour_graph
 from homi.model.homi import HOMI
 from homi.model.kernel_map import KernelMap
+from homi.model.missing_labels import fill_by_folds
 from homi.model.route import Fitted, check_direct
 from homi.model.search import Grid, Search, climb
 from homi.solver import (
@@ -25,7 +35,7 @@ from homi.solver import (
     shares,
     with_shares,
 )
-from homi.typing import Fields, Matrix
+from homi.typing import Fields, Mask, Matrix
 
 #: With more features, and more rows, linear models are fitted in the span of
 #: ``n_components`` rows.
@@ -39,6 +49,8 @@ class Chosen(NamedTuple):
     params: Fields
     label_weight: Array | None
     scores: Array
+    #: Labels of all rows, where missing ones were filled in.
+    labels: Array
 
 
 class ChosenFit:
@@ -48,6 +60,8 @@ class ChosenFit:
     ----------
     X, Y, weights
         Rows, labels (0/1) and weights of the rows or None.
+    known : ndarray of bool of shape (n_samples, n_labels) or None
+        False where a label is missing; None where all are known.
     search : Search
         The search, after its run.
     grid : Grid
@@ -62,13 +76,14 @@ class ChosenFit:
         X: Matrix,
         Y: Array,
         weights: Array | None,
+        known: Mask | None,
         search: Search,
         grid: Grid,
         *,
         n_components: int,
         seed: int,
     ) -> None:
-        self._X, self._Y, self._weights = X, Y, weights
+        self._X, self._Y, self._weights, self._known = X, Y, weights, known
         self._search, self._grid = search, grid
         self._n_components, self._seed = n_components, seed
 
@@ -76,6 +91,8 @@ class ChosenFit:
         """Fit, and return the model with its held-out scores."""
         params = self._search.best.params
         space = self._features(params)
+        if self._known is not None:
+            return self._with_missing(params, space, self._known)
         if params["gamma"] > 0:
             return self._with_graph(params, space)
         path = ridge_path(space.moments)
@@ -84,13 +101,49 @@ class ChosenFit:
         params = params | {"lam": lam}
         path, rows = path.with_lam(lam), rows.with_lam(path.values, lam)
         label_weight = self._label_weight(path, rows)
-        ones = np.ones(self._Y.shape[1])
-        weight = ones if label_weight is None else label_weight
+        weight = self._ones if label_weight is None else label_weight
         scores = rows.weighted(self._Y, path.values, weight)
+        chosen = self._stored(path, space, params, label_weight, scores, self._Y)
+        if self._search.measure.calibrates:
+            given = self._Y, space.moments.y_mean, self._weights
+            chosen = chosen._replace(scores=with_shares(chosen.scores, *given))
+        return chosen
+
+    def _with_missing(self, params: Fields, space: FeatureSpace, known: Mask) -> Chosen:
+        """Fit with missing labels filled in; rows are held out by folds."""
+        filled = fill_by_folds(space, self._Y, known, self._seed)
+        space = with_labels(space, filled.labels)
+        ridges = RidgesByFolds(space, filled, self._seed)
+
+        def value(lam: float) -> float:
+            return self._search.measure(filled.labels, ridges(lam), filled.cells)
+
+        found = climb(self._search.lams(self._grid), value, params["lam"])
+        lam = max(found, key=found.__getitem__)
+        params = params | {"lam": lam}
+        label_weight = self._search.given
+        if label_weight is None and self._search.best.weighted:
+            label_weight = ridges.own_weights(lam, self._grid.label_weights)
+        scores = ridges(lam, self._ones if label_weight is None else label_weight)
+        path = ridge_path(space.moments).with_lam(lam)
+        labels = filled.labels
+        return self._stored(path, space, params, label_weight, scores, labels)
+
+    def _stored(
+        self,
+        path: Path,
+        space: FeatureSpace,
+        params: Fields,
+        label_weight: Array | None,
+        scores: Array,
+        Y: Array,
+    ) -> Chosen:
+        """Return the fitted model; ``path`` is that of label weights."""
+        weight = self._ones if label_weight is None else label_weight
         W = path.weights(shares(path.values, weight))
         z = space.moments.y_mean - space.moments.x_mean @ W
-        B, t, scores = self._corrected(scores, params, label_weight)
-        terms = _terms(path, lam, weight)
+        B, t, scores = self._corrected(scores, params, label_weight, Y)
+        terms = _terms(path, params["lam"], weight)
         solution = Solution(Params(W, z, B, t), [terms], converged=True)
         fitted = Fitted(
             solution, space.scaling, "none", "direct", len(t), space.kernel_map
@@ -98,9 +151,11 @@ class ChosenFit:
         model = self._homi(params)
         model._check_fit_input(self._X, self._Y)
         model._store(fitted)
-        if self._search.measure.calibrates:
-            scores = with_shares(scores, self._Y, space.moments.y_mean, self._weights)
-        return Chosen(model, params, label_weight, scores)
+        return Chosen(model, params, label_weight, scores, Y)
+
+    @property
+    def _ones(self) -> Array:
+        return np.ones(self._Y.shape[1])
 
     def _features(self, params: Fields) -> FeatureSpace:
         given = {"weights": self._weights}
@@ -148,13 +203,13 @@ class ChosenFit:
         return rows.own_weights(self._Y, path.values, self._grid.label_weights)
 
     def _corrected(
-        self, scores: Array, params: Fields, label_weight: Array | None
+        self, scores: Array, params: Fields, label_weight: Array | None, Y: Array
     ) -> tuple[Array, Array, Array]:
         """Return B, t, and scores of each fold corrected by those of the others."""
         n_labels = scores.shape[1]
         if params["correlation"] == "identity":
             return np.eye(n_labels), np.zeros(n_labels), scores
-        Y, weights, beta = self._Y, self._weights, params["beta"]
+        weights, beta = self._weights, params["beta"]
         B, t = Correction(scores, Y, weights, label_weight)(beta)
         corrected = np.empty_like(scores)
         for rows in held_out_rows(len(Y), self._seed):
@@ -177,7 +232,7 @@ class ChosenFit:
         scores = found[label_weight is not None, betas[0] if betas else 0.0]
         model = self._homi(params)
         model.fit(self._X, self._Y, self._weights, label_weight)
-        return Chosen(model, params, label_weight, scores)
+        return Chosen(model, params, label_weight, scores, self._Y)
 
     def _homi(self, params: Fields) -> HOMI:
         return HOMI(
