@@ -15,8 +15,11 @@ from homi.arrays import as_numbers, canonical, dense
 from homi.base.tags import Tags, binarize_tags, tag_rows, warn_of_joined_tags
 from homi.typing import Mask, Matrix, MatrixLike
 
-#: Estimator that accepts missing labels.
-_HINT = ', or use HOMI(missing_labels="ignore"), which imputes columns of 0 and 1'
+#: Estimators that accept missing labels.
+_HINT = (
+    ', or use HOMI(missing_labels="ignore") or HOMICV(missing_labels="ignore"), which '
+    "impute columns of 0 and 1"
+)
 
 #: A dense Y with more entries, and a smaller share of ones, is converted to sparse.
 _LARGE, _SPARSE = 1_000_000, 0.1

@@ -42,7 +42,7 @@ def final_features(
 def _of_whole(
     batches: Batches, params: Fields, n_components: int, seed: int
 ) -> FeatureSpace:
-    X, Y, weights, _ = batches.sample
+    X, Y, weights, *_ = batches.sample
     if params["kernel"] is not None:
         kernel_map = _kernel_map(batches.sample, params, n_components, seed)
         return kernel_features(X, Y, kernel_map, weights=weights)
@@ -60,7 +60,7 @@ def _of_whole(
 def _of_sample(
     batches: Batches, params: Fields, n_components: int, seed: int
 ) -> FeatureSpace:
-    X, _, weights, places = batches.sample
+    X, _, weights, places, _ = batches.sample
     if params["kernel"] is not None:
         kernel_map = _kernel_map(batches.sample, params, n_components, seed)
         kernel_map.indices = places[kernel_map.indices]
@@ -89,7 +89,7 @@ def _mapped(
     """Return features in a row space, which are made block by block."""
     Q = row_space.basis.written_out() / row_space.scale[:, None]
     features = BlockFeatures(kernel_map, Q, row_space.mean @ Q)
-    X, _, weights, _ = batches.sample
+    X, _, weights, *_ = batches.sample
     made = features.of_all(X)
     near = made.mean(axis=0)
     moments = batches.summed(

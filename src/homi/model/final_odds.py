@@ -14,6 +14,7 @@ from homi.model.blend import LogOdds, fit_blend, fit_log_odds
 from homi.model.block_scores import ScoreTable, tabulated
 from homi.model.chosen_fit import Chosen
 from homi.model.forest import Forest
+from homi.model.missing_labels import cell_weights
 from homi.model.search import Search
 from homi.typing import Matrix
 
@@ -60,10 +61,11 @@ def fit_final_odds(
     rows = _held(batches)
     forest = None
     if rows is not None and _has_room(rows.Y, trees, search):
+        Y = chosen.labels if is_whole(batches) else _floats(rows.Y)
         grow = partial(
             Forest.fit,
             rows.X,
-            np.asarray(dense(rows.Y), dtype=np.float64),
+            Y,
             n_trees=_TREES,
             seed=seed,
             sample_weight=rows.weights,
@@ -78,7 +80,7 @@ def fit_final_odds(
         if table is not None:
             odds = fit_log_odds(*table.points())
         else:
-            odds = fit_log_odds(scores, batches.sample.Y, batches.sample.weights)
+            odds = fit_log_odds(scores, batches.sample.Y, _cells(batches.sample))
         return FinalOdds(odds, None, odds(scores) if keep else None)
     assert rows is not None
     return _blended(scores, forest, rows)
@@ -87,8 +89,7 @@ def fit_final_odds(
 def _blended(scores: Array, forest: Forest, rows: RowsInMemory | Sample) -> FinalOdds:
     trees, forest.oob_log_odds = forest.oob_log_odds, None
     assert trees is not None
-    Y = np.asarray(dense(rows.Y), dtype=np.float64)
-    odds = fit_blend(scores, trees, Y, rows.weights)
+    odds = fit_blend(scores, trees, _floats(rows.Y), _cells(rows))
     used = forest if odds.forest_slope is not None else None
     return FinalOdds(odds, used, odds(scores, trees))
 
@@ -98,6 +99,17 @@ def _held(batches: Batches) -> RowsInMemory | Sample | None:
     if is_whole(batches):
         return batches.sample
     return batches if isinstance(batches, RowsInMemory) else None
+
+
+def _floats(Y: Matrix) -> Array:
+    return np.asarray(dense(Y), dtype=np.float64)
+
+
+def _cells(rows: RowsInMemory | Sample) -> Array | None:
+    """Return weights of the rows, or of known cells if labels are missing."""
+    if rows.known is None:
+        return rows.weights
+    return cell_weights(rows.known, rows.weights)
 
 
 def _has_room(Y: Matrix, trees: bool | str, search: Search) -> bool:
