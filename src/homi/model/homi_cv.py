@@ -359,6 +359,7 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
         return scores
 
     explain = HOMI.explain
+    why = HOMI.why
 
     def _scoring(self) -> str | Callable[..., float]:
         if self.scoring is not None:
