@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 from homi.version import __version__
 
-__all__ = ["HOMI", "HOMICV", "__version__", "fit_stream", "predict_tags", "top_k"]
+__all__ = [
+    "HOMI",
+    "HOMICV",
+    "__version__",
+    "fit_stream",
+    "predict_tags",
+    "top_k",
+    "why",
+]
 
 #: Name -> its module. Names are imported when they are used: `homi --help` and tools
 #: that only look at the package need not wait for scikit-learn.
@@ -17,13 +25,14 @@ _MODULES = {
     "fit_stream": "homi.streams",
     "predict_tags": "homi.answers",
     "top_k": "homi.answers",
+    "why": "homi.answers",
 }
 
 #: Public modules: attributes of the package without an import of their own.
 _PUBLIC = ("datasets", "estimators", "io", "metrics", "streams", "thresholds")
 
 if TYPE_CHECKING:
-    from homi.answers import predict_tags, top_k
+    from homi.answers import predict_tags, top_k, why
     from homi.estimators import HOMI, HOMICV
     from homi.streams import fit_stream
 else:

@@ -7,8 +7,9 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 
 from homi.base.answers import check_k, named_tags, named_top_k
+from homi.explorer.why import why
 
-__all__ = ["predict_tags", "top_k"]
+__all__ = ["predict_tags", "top_k", "why"]
 
 
 def predict_tags(model: Any, X: Any) -> list[list[Any]]:

@@ -278,6 +278,35 @@ class LinearMultiLabelClassifier(MultiLabelClassifier):
                     return product
         return self._product(self._checked_rows(X))
 
+    def why(
+        self, x: Any, labels: Any = None, *, X: Any = None, n_terms: int = 8
+    ) -> Any:
+        """Explain the decision scores of one row, by terms that add up to them.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,) or (1, n_features)
+            The row.
+        labels : sequence, default=None
+            Names of the labels to explain. None for those predicted, at most five, or
+            the one of highest score if there are none.
+        X : array-like of shape (n_samples, n_features), default=None
+            Rows such as those of ``fit``: contributions are then relative to their
+            mean. By default they are relative to a row of zeros or, with a kernel, to
+            the mean of its landmarks.
+        n_terms : int, default=8
+            Most terms of each kind; the others are summed up.
+
+        Returns
+        -------
+        explanation : Explanation
+            A table of features, neighbors and other labels with what each contributes;
+            see :func:`homi.why`, which takes pipelines, too.
+        """
+        from homi.explorer.why import why
+
+        return why(self, x, labels, X=X, n_terms=n_terms)
+
     def _is_plain(self, X: Matrix) -> bool:
         """Return True for an array like that of fit: only its values need checks."""
         return (

@@ -488,6 +488,7 @@ class HOMICV(CallbackSupportMixin, DaskPredictMixin):  # type: ignore[misc]
         return int(rng.randint(np.iinfo(np.int32).max))
 
     explain = HOMI.explain
+    why = HOMI.why
 
     def _scoring(self) -> str | Callable[..., float]:
         if self.scoring is not None:

@@ -145,6 +145,12 @@ class KernelMap:
             return kernel_values(self.kernel, rows, self.landmarks, self.params)
         return _squared_exponentials(rows, self.landmarks, self.params["gamma"])
 
+    def mean_features(self) -> Array:
+        """Return the mean of what a call returns for the landmarks."""
+        K = kernel_values(self.kernel, self.landmarks, self.landmarks, self.params)
+        mean: Array = K.mean(axis=0)
+        return mean if self.normalization is None else self.normalization @ mean
+
     def _scaled(self, X: Matrix) -> Any:
         return X if self.scaler is None else self.scaler(X)
 

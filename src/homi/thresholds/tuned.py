@@ -17,7 +17,12 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from homi.arrays import canonical, dense
 from homi.base._compat import Interval, StrOptions
-from homi.base.classifier import MultiLabelClassifier, agreeing, strictly_inside
+from homi.base.classifier import (
+    LinearMultiLabelClassifier,
+    MultiLabelClassifier,
+    agreeing,
+    strictly_inside,
+)
 from homi.base.targets import check_target
 from homi.base.validation import checks_parameters
 from homi.thresholds.calibrate import Method, fit_maps, held_out_maps
@@ -362,6 +367,8 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):  # type: ignore
         """
         scores = self._raw_scores(X)
         return scores.ravel() if self._target.kind == "binary" else scores
+
+    why = LinearMultiLabelClassifier.why
 
     @_available_if_probabilities
     def predict_proba(self, X: MatrixLike) -> Array:
