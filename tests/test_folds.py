@@ -4,7 +4,6 @@ import copy
 import json
 import os
 import pickle
-import sys
 
 import numpy as np
 import pandas as pd

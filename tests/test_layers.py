@@ -24,8 +24,11 @@ def layers():
 
 LAYERS = layers()
 
-#: The import that points up: a method that opens the page of its model.
-UPWARDS = {"homi.model.homi": {"homi.explorer.explain"}}
+#: The imports that point up: methods that open the page of their model, or explain it.
+UPWARDS = {
+    "homi.base.classifier": {"homi.explorer.why.why"},
+    "homi.model.homi": {"homi.explorer.explain"},
+}
 
 TREES = {
     ".".join(("homi", *(part for part in path.parts if part != "__init__"))): tree
