@@ -40,30 +40,27 @@ def optional(what: str, extra: str | None = None) -> Iterator[None]:
     extra : str, optional
         Extra to name, also for an error that names another one. Default: the one of
         `EXTRAS`; a package that no extra installs has its error raised as it is.
-
-    Examples
-    --------
-    >>> with optional("a plot", "plot"):
-    ...     import matplotlob
-    Traceback (most recent call last):
-    ModuleNotFoundError: a plot needs the package matplotlob, which is not installed;
-    install it with: pip install 'homi-learn[plot]'
     """
     try:
         yield
     except ModuleNotFoundError as error:
         package = (error.name or "").split(".")[0]
-        known = extra or EXTRAS.get(package)
         is_told = extra is None and "pip install" in str(error)
-        if known is None or is_told:
+        if package not in EXTRAS or is_told:
             raise
         raise ModuleNotFoundError(
             f"{what} needs the package {package}, which is not installed; install it "
-            f"with: {install(known)}",
+            f"with: {install(extra or EXTRAS[package])}",
             name=error.name,
         ) from error
 
 
 def install(extra: str) -> str:
-    """Return the command that installs an extra."""
+    """Return the command that installs an extra.
+
+    Examples
+    --------
+    >>> install("plot")
+    "pip install 'homi-learn[plot]'"
+    """
     return f"pip install '{DISTRIBUTION}[{extra}]'"
