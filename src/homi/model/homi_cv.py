@@ -25,10 +25,12 @@ from homi.model.candidate_features import CandidateFeatures
 from homi.model.chosen_fit import Chosen, ChosenFit
 from homi.model.forest import Forest
 from homi.model.graphs import warn_of_few_rows
+from homi.model.held_out_quality import held_out_quality
 from homi.model.homi import HOMI
 from homi.model.kernel_map import KERNELS
 from homi.model.scoring import OBJECTIVES, Array, objective
 from homi.model.search import Calibrated, Grid, Search, Stage
+from homi.model.summary import SummaryMixin
 from homi.model.weights import (
     check_label_weight,
     check_sample_weight,
@@ -57,7 +59,7 @@ _TREES, _MOST_VALUES = 300, 4e7
 _COLUMNS = ("params", "score", "held_out", "weighted")
 
 
-class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
+class HOMICV(SummaryMixin, CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
     r"""HOMI with hyper-parameters chosen by cross-validation; log-odds as scores.
 
     The strongest classifier of this library, with nothing to set. Every row is scored
@@ -168,6 +170,13 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
         One entry for each stage: ``"stage"``; ``"candidates"``, how many were tried;
         ``"best_score"`` so far; ``"seconds"``; ``"cut_short"``, whether
         ``time_budget`` ended it. ``pandas.DataFrame(model.search_report_)`` shows it.
+    held_out_metrics_ : dict of float
+        "hamming_loss", "micro_f1", "macro_f1" and "macro_auc" of held-out scores, a
+        little optimistic, as the model was chosen by them.
+    held_out_labels_ : dict of list
+        The same for each label: ``"label"``, its name; ``"positives"``, how many rows
+        have it; ``"auc"``, NaN where all rows or none have it; ``"f1"``.
+        :meth:`summary` shows the best and the worst.
     classes_, label_names_, n_features_in_, feature_names_in_
         As in :class:`HOMI`.
 
@@ -349,6 +358,7 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
             grown = self._grow(search, rows, Y, weights, seed)
             held_out = self._calibrate(held_out, grown, Y, weights)
         self._store(search, chosen)
+        self._rate(Y, held_out)
         groups.call_on_fit_task_end(
             estimator=self, X=X, y=y, reconstruction_attributes=lambda: {}
         )
@@ -383,6 +393,15 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
         self.best_score_ = search.best.value
         self.label_weight_ = chosen.label_weight
         self.best_estimator_ = chosen.model
+
+    def _rate(self, Y: Array, scores: Array) -> None:
+        """Keep the quality of held-out scores."""
+        predicted = scores > 0
+        if self._target.kind == "multiclass":
+            predicted = np.arange(scores.shape[1]) == scores.argmax(axis=1)[:, None]
+        self.held_out_metrics_, self.held_out_labels_ = held_out_quality(
+            Y, scores, predicted, self.label_names_
+        )
 
     @property
     def _odds(self) -> LogOdds:
