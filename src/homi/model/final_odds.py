@@ -16,20 +16,22 @@ from homi.model.chosen_fit import Chosen
 from homi.model.forest import Forest
 from homi.model.missing_labels import cell_weights
 from homi.model.search import Search
-from homi.typing import Matrix
+from homi.typing import Indices, Matrix
 
 #: Trees of a forest, and most labels in all of their leaves.
 _TREES, _MOST_VALUES = 300, 4e7
 
 
 class FinalOdds(NamedTuple):
-    """Log-odds of the scores, the forest that they use, and those of all rows.
+    """Log-odds of the scores, the forest that they use, and held-out log-odds.
 
-    None for no calibration, no forest, and rows whose log-odds are not kept.
+    Those of the sample, and of all rows if they are kept. ``odds`` is None without
+    calibration.
     """
 
     odds: LogOdds | None
     forest: Forest | None
+    sample: Array
     held_out: Array | None
 
 
@@ -40,7 +42,7 @@ def plain_scores(
     scores = chosen.scores
     if keep and chosen.of_blocks is not None:
         scores, _ = _all_scores(search, batches, chosen, keep=True)
-    return FinalOdds(None, None, scores if keep else None)
+    return FinalOdds(None, None, chosen.scores, scores if keep else None)
 
 
 def fit_final_odds(
@@ -81,17 +83,23 @@ def fit_final_odds(
             odds = fit_log_odds(*table.points())
         else:
             odds = fit_log_odds(scores, batches.sample.Y, _cells(batches.sample))
-        return FinalOdds(odds, None, odds(scores) if keep else None)
+        of_sample = odds(chosen.scores)
+        of_all = of_sample if is_whole(batches) else odds(scores)
+        return FinalOdds(odds, None, of_sample, of_all if keep else None)
     assert rows is not None
-    return _blended(scores, forest, rows)
+    return _blended(scores, forest, rows, batches.sample.rows)
 
 
-def _blended(scores: Array, forest: Forest, rows: RowsInMemory | Sample) -> FinalOdds:
+def _blended(
+    scores: Array, forest: Forest, rows: RowsInMemory | Sample, places: Indices
+) -> FinalOdds:
     trees, forest.oob_log_odds = forest.oob_log_odds, None
     assert trees is not None
     odds = fit_blend(scores, trees, _floats(rows.Y), _cells(rows))
     used = forest if odds.forest_slope is not None else None
-    return FinalOdds(odds, used, odds(scores, trees))
+    held_out = odds(scores, trees)
+    of_sample = held_out if len(places) == len(held_out) else held_out[places]
+    return FinalOdds(odds, used, of_sample, held_out)
 
 
 def _held(batches: Batches) -> RowsInMemory | Sample | None:

@@ -31,12 +31,14 @@ from homi.model.dask_rows import DaskRows, is_collection
 from homi.model.final_odds import fit_final_odds, plain_scores
 from homi.model.forest import Forest
 from homi.model.graphs import warn_of_few_rows
+from homi.model.held_out_quality import held_out_quality
 from homi.model.homi import HOMI
 from homi.model.kernel_map import KERNELS
 from homi.model.missing_labels import check_known_somewhere
 from homi.model.requires import check
 from homi.model.scoring import OBJECTIVES, Array, check_missing, objective
 from homi.model.search import Calibrated, Grid, Search, Stage
+from homi.model.summary import SummaryMixin
 from homi.model.weights import (
     check_label_weight,
     check_sample_weight,
@@ -66,7 +68,7 @@ _MOST_CITY_BLOCK = 20
 _COLUMNS = ("params", "score", "held_out", "weighted")
 
 
-class HOMICV(CallbackSupportMixin, DaskPredictMixin):  # type: ignore[misc]
+class HOMICV(SummaryMixin, CallbackSupportMixin, DaskPredictMixin):  # type: ignore[misc]
     r"""HOMI with hyper-parameters chosen by cross-validation; log-odds as scores.
 
     The strongest classifier of this library, with nothing to set. Every row is scored
@@ -193,6 +195,13 @@ class HOMICV(CallbackSupportMixin, DaskPredictMixin):  # type: ignore[misc]
     filled_labels_ : ndarray of shape (n_samples, n_labels)
         Only with ``missing_labels="ignore"``: Y with a number between 0 and 1 for each
         missing label; a probability by the model in rows that do not count.
+    held_out_metrics_ : dict of float
+        "hamming_loss", "micro_f1", "macro_f1" and "macro_auc" of held-out scores, a
+        little optimistic, as the model was chosen by them.
+    held_out_labels_ : dict of list
+        The same for each label: ``"label"``, its name; ``"positives"``, how many rows
+        have it; ``"auc"``, NaN where all rows or none have it; ``"f1"``.
+        :meth:`summary` shows the best and the worst.
     classes_, label_names_, n_features_in_, feature_names_in_
         As in :class:`HOMI`.
 
@@ -453,6 +462,7 @@ class HOMICV(CallbackSupportMixin, DaskPredictMixin):  # type: ignore[misc]
             assert found.odds is not None
             self._odds, self.forest_ = found.odds, found.forest
         self._store(search, chosen)
+        self._rate(Y, found.sample, known)
         if known is not None:
             self.filled_labels_ = chosen.labels
         return found.held_out
@@ -536,6 +546,15 @@ class HOMICV(CallbackSupportMixin, DaskPredictMixin):  # type: ignore[misc]
         self.best_score_ = search.best.value
         self.label_weight_ = chosen.label_weight
         self.best_estimator_ = chosen.model
+
+    def _rate(self, Y: Array, scores: Array, known: Mask | None) -> None:
+        """Keep the quality of held-out scores."""
+        predicted = scores > 0
+        if self._target.kind == "multiclass":
+            predicted = np.arange(scores.shape[1]) == scores.argmax(axis=1)[:, None]
+        self.held_out_metrics_, self.held_out_labels_ = held_out_quality(
+            Y, scores, predicted, self.label_names_, known
+        )
 
     @property
     def _odds(self) -> LogOdds:
