@@ -7,6 +7,7 @@ from homi.methods.classifier_chain import ClassifierChain
 from homi.methods.clml import CLML
 from homi.methods.ensemble_of_chains import EnsembleOfChains
 from homi.methods.glocal import GLOCAL
+from homi.methods.homer import HOMER
 from homi.methods.label_powerset import LabelPowerset
 from homi.methods.label_ranking import CalibratedLabelRanking
 from homi.methods.label_space_partition import LabelSpacePartition
@@ -24,6 +25,7 @@ __all__ = [
     "BILAS",
     "CLML",
     "GLOCAL",
+    "HOMER",
     "HOMI",
     "HOMICV",
     "LFLC",
