@@ -11,6 +11,7 @@ from homi.methods.homer import HOMER
 from homi.methods.label_powerset import LabelPowerset
 from homi.methods.label_ranking import CalibratedLabelRanking
 from homi.methods.label_space_partition import LabelSpacePartition
+from homi.methods.leml import LEML
 from homi.methods.lflc import LFLC
 from homi.methods.lift import LIFT
 from homi.methods.ml_knn import MLkNN
@@ -28,6 +29,7 @@ __all__ = [
     "HOMER",
     "HOMI",
     "HOMICV",
+    "LEML",
     "LFLC",
     "LIFT",
     "MLLRC",
