@@ -18,6 +18,7 @@ from homi.base._compat import CallbackSupportMixin, Interval, StrOptions
 from homi.base.classifier import LinearMultiLabelClassifier
 from homi.base.validation import checks_parameters, reports_to_callbacks
 from homi.base.warn import warn
+from homi.joint import KnownLabelsMixin
 from homi.model.dask_predict import DaskPredictMixin
 from homi.model.dask_rows import DaskRows, is_collection
 from homi.model.fitted_attributes import fitted_attributes
@@ -36,6 +37,7 @@ _NEIGHBORS = 10
 
 
 class HOMI(
+    KnownLabelsMixin,
     DaskPredictMixin,
     PartialFitMixin,
     CallbackSupportMixin,  # type: ignore[misc]
@@ -207,6 +209,10 @@ class HOMI(
     """
 
     _label_squares = 1
+    _without_joint_model = (
+        "HOMI has no cross-validated scores to learn one from; use HOMICV, or wrap it: "
+        "homi.dependence.LabelDependence(HOMI())"
+    )
     _parameter_constraints = {
         "lam": [Interval(Real, 0, None, closed="left")],
         "beta": [Interval(Real, 0, None, closed="neither")],

@@ -17,9 +17,10 @@ from sklearn.utils import check_random_state
 from homi import memory
 from homi.arrays import dense
 from homi.base._compat import CallbackSupportMixin, Interval, StrOptions
-from homi.base.classifier import MultiLabelClassifier, strictly_inside
+from homi.base.classifier import strictly_inside
 from homi.base.validation import checks_parameters, reports_to_callbacks
 from homi.base.warn import warn
+from homi.joint import JointModel, KnownLabelsMixin, fit_joint_model
 from homi.model.blend import LogOdds, fit_blend, fit_log_odds
 from homi.model.candidate_features import CandidateFeatures
 from homi.model.chosen_fit import Chosen, ChosenFit
@@ -57,7 +58,7 @@ _TREES, _MOST_VALUES = 300, 4e7
 _COLUMNS = ("params", "score", "held_out", "weighted")
 
 
-class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
+class HOMICV(CallbackSupportMixin, KnownLabelsMixin):  # type: ignore[misc]
     r"""HOMI with hyper-parameters chosen by cross-validation; log-odds as scores.
 
     The strongest classifier of this library, with nothing to set. Every row is scored
@@ -158,6 +159,10 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
         The trees; None where there are none.
     forest_slope_ : ndarray of shape (n_labels,) or None
         Factor of the forest's log-odds, which are added.
+    joint_model_ : JointModel or None
+        How the held-out errors of labels go together, for ``known`` in ``predict``,
+        ``predict_proba`` and ``decision_function``. None for a 1-D y and without
+        calibration.
     best_score_ : float
         Its cross-validated score, on the sample of the search.
     cv_results_ : dict of list
@@ -199,6 +204,10 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
     """
 
     _label_squares = 2
+    _without_joint_model = (
+        "it was fitted on a 1-D y, without calibration, or saved by an earlier "
+        "version; fit it again on a 0/1 column for each label, with calibration"
+    )
     _parameter_constraints = {
         "scoring": [StrOptions(set(OBJECTIVES)), callable, None],
         "lams": ["array-like", None],
@@ -347,6 +356,7 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
         if self.calibration is not None:
             grown = self._grow(search, rows, Y, weights, seed)
             held_out = self._calibrate(held_out, grown, Y, weights)
+        self.joint_model_ = self._fit_joint_model(held_out, Y, weights)
         self._store(search, chosen)
         groups.call_on_fit_task_end(
             estimator=self, X=X, y=y, reconstruction_attributes=lambda: {}
@@ -425,6 +435,14 @@ class HOMICV(CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
         if self._odds.forest_slope is not None:
             self.forest_ = forest
         return self._odds(scores, trees)
+
+    def _fit_joint_model(
+        self, held_out: Array, Y: Array, weights: Array | None
+    ) -> JointModel | None:
+        """Fit how errors of labels go together, if scores are log-odds of labels."""
+        if self.calibration is None or self._target.kind != "multilabel-indicator":
+            return None
+        return fit_joint_model(held_out, Y, weights)
 
     def _tell(self, groups: Any, X: Matrix, y: Matrix) -> Any:
         """Return what tells callbacks of each group of candidates that was tried."""
