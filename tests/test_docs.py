@@ -52,8 +52,8 @@ def test_there_are_eight_examples():
 
 
 def public_names():
-    modules = ["", ".estimators", ".thresholds", ".datasets", ".io", ".streams"]
-    for module in [f"homi{part}" for part in [*modules, ".explorer"]]:
+    modules = ["", ".estimators", ".thresholds", ".dependence", ".datasets", ".io"]
+    for module in [f"homi{part}" for part in [*modules, ".streams", ".explorer"]]:
         names = importlib.import_module(module).__all__
         yield from ((module, name) for name in names if not name.startswith("__"))
     import homi.metrics

@@ -21,6 +21,7 @@ LEAVES = {
     "choosing": set(),
     "tables_and_texts": {"tracks.csv"},
     "thresholds": set(),
+    "known_labels": set(),
     "labels": set(),
     "explaining": {"labels.html", "yeast.html"},
     "big_data": {"clicks.parquet", "clicks.npz"},

@@ -72,9 +72,9 @@ def save(
 
     Parameters
     ----------
-    model : HOMI, HOMICV, TunedThresholds or Pipeline
-        Fitted. A TunedThresholds or a Pipeline may be around a HOMI or HOMICV, and
-        the first step of a Pipeline a TfidfVectorizer.
+    model : HOMI, HOMICV, TunedThresholds, LabelDependence or Pipeline
+        Fitted. The last three may be around a HOMI or HOMICV, and the first step of a
+        Pipeline a TfidfVectorizer.
     path : path
         File to write, by convention with the suffix ``.homi``. An existing file is
         replaced once the new one is complete.
@@ -96,8 +96,9 @@ def save(
 
     Notes
     -----
-    The file holds two parts of the training data: the landmarks of a kernel, which are
-    rows, and the vocabulary of texts. ``filled_labels_``, labels of the training rows,
+    The file holds three parts of the training data: the landmarks of a kernel, which
+    are rows; the vocabulary of texts; and at most 1,000 label sets, without their rows,
+    for predictions given known labels. ``filled_labels_``, labels of the training rows,
     are not saved.
 
     Examples

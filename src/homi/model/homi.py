@@ -19,6 +19,7 @@ from homi.base._compat import CallbackSupportMixin, Interval, StrOptions
 from homi.base.classifier import LinearMultiLabelClassifier
 from homi.base.validation import checks_parameters, reports_to_callbacks
 from homi.base.warn import warn
+from homi.joint import KnownLabelsMixin
 from homi.model.batches import row_slices
 from homi.model.dask_predict import DaskPredictMixin
 from homi.model.dask_rows import DaskRows, is_collection
@@ -38,6 +39,7 @@ _NEIGHBORS = 10
 
 
 class HOMI(
+    KnownLabelsMixin,
     DaskPredictMixin,
     PartialFitMixin,
     CallbackSupportMixin,  # type: ignore[misc]
@@ -209,6 +211,10 @@ class HOMI(
     """
 
     _label_squares = 1
+    _without_joint_model = (
+        "HOMI has no cross-validated scores to learn one from; use HOMICV, or wrap it: "
+        "homi.dependence.LabelDependence(HOMI())"
+    )
     _parameter_constraints = {
         "lam": [Interval(Real, 0, None, closed="left")],
         "beta": [Interval(Real, 0, None, closed="neither")],

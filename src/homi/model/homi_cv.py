@@ -20,6 +20,7 @@ from homi.base.classifier import strictly_inside
 from homi.base.targets import Target
 from homi.base.validation import checks_parameters, reports_to_callbacks
 from homi.base.warn import warn
+from homi.joint import JointModel, KnownLabelsMixin, fit_joint_model
 from homi.model import batches
 from homi.model.batches import Batches, RowsInMemory, is_whole
 from homi.model.blend import LogOdds
@@ -68,7 +69,12 @@ _MOST_CITY_BLOCK = 20
 _COLUMNS = ("params", "score", "held_out", "weighted")
 
 
-class HOMICV(SummaryMixin, CallbackSupportMixin, DaskPredictMixin):  # type: ignore[misc]
+class HOMICV(
+    SummaryMixin,
+    KnownLabelsMixin,
+    DaskPredictMixin,
+    CallbackSupportMixin,  # type: ignore[misc]
+):
     r"""HOMI with hyper-parameters chosen by cross-validation; log-odds as scores.
 
     The strongest classifier of this library, with nothing to set. Every row is scored
@@ -181,6 +187,10 @@ class HOMICV(SummaryMixin, CallbackSupportMixin, DaskPredictMixin):  # type: ign
         The trees; None where there are none.
     forest_slope_ : ndarray of shape (n_labels,) or None
         Factor of the forest's log-odds, which are added.
+    joint_model_ : JointModel or None
+        How the held-out errors of labels go together, for ``known`` in ``predict``,
+        ``predict_proba`` and ``decision_function``. None for a 1-D y and without
+        calibration.
     best_score_ : float
         Its cross-validated score, on the sample of the search.
     cv_results_ : dict of list
@@ -234,6 +244,10 @@ class HOMICV(SummaryMixin, CallbackSupportMixin, DaskPredictMixin):  # type: ign
     """
 
     _label_squares = 2
+    _without_joint_model = (
+        "it was fitted on a 1-D y, without calibration, or saved by an earlier "
+        "version; fit it again on a 0/1 column for each label, with calibration"
+    )
     _parameter_constraints = {
         "scoring": [StrOptions(set(OBJECTIVES)), callable, None],
         "lams": ["array-like", None],
@@ -463,6 +477,7 @@ class HOMICV(SummaryMixin, CallbackSupportMixin, DaskPredictMixin):  # type: ign
             self._odds, self.forest_ = found.odds, found.forest
         self._store(search, chosen)
         self._rate(Y, found.sample, known)
+        self.joint_model_ = self._fit_joint_model(found.sample, Y, weights, known)
         if known is not None:
             self.filled_labels_ = chosen.labels
         return found.held_out
@@ -565,6 +580,19 @@ class HOMICV(SummaryMixin, CallbackSupportMixin, DaskPredictMixin):  # type: ign
     @_odds.setter
     def _odds(self, odds: LogOdds) -> None:
         self.odds_slope_, self.odds_offset_, self.forest_slope_ = odds
+
+    def _fit_joint_model(
+        self, held_out: Array, Y: Array, weights: Array | None, known: Mask | None
+    ) -> JointModel | None:
+        """Fit how errors of labels go together, if scores are log-odds of labels."""
+        if self.calibration is None or self._target.kind != "multilabel-indicator":
+            return None
+        if known is not None:
+            # Label sets need all labels of a row.
+            rows = known.all(axis=1)
+            weights = None if weights is None else weights[rows]
+            held_out, Y = held_out[rows], Y[rows]
+        return fit_joint_model(held_out, Y, weights)
 
     def _tell(self, groups: Any, X: Matrix, y: Matrix) -> Any:
         """Return what tells callbacks of each group of candidates that was tried."""
