@@ -24,8 +24,8 @@ test: lint types workflows unit
 lint: .venv/installed ; $(BIN)/ruff check . && $(BIN)/ruff format --check .
 types: .venv/installed ; $(BIN)/mypy
 workflows: .venv/installed ; $(foreach pair,$(SCHEMAS),$(BIN)/check-jsonschema --builtin-schema vendor.$(subst =, ,$(pair)) &&) true
-# Two processes of one thread each: BLAS threads would only be in each other's way. A test of ten minutes hangs: it says where, and the run ends.
-PYTEST := -m pytest -n 2 --dist loadgroup --max-worker-restart 0 -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true
+# Two processes of one thread each: BLAS threads would only be in each other's way. A file is run by one of them, so that what its tests share is made once. A test of ten minutes hangs: it says where, and the run ends.
+PYTEST := -m pytest -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart 0 -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true
 unit lowest newest contract: export OPENBLAS_NUM_THREADS = 1
 unit lowest newest contract: export OMP_NUM_THREADS = 1
 unit: .venv/installed ; $(BIN)/python $(PYTEST)

@@ -20,13 +20,7 @@ PAGES = [*sorted(DOCS.glob("*.md")), *MEASURED, DOCS / "api" / "index.md"]
 API = (ROOT / "docs" / "api" / "index.md").read_text(encoding="utf-8")
 
 
-def named(path):
-    group = pytest.mark.xdist_group("cluster")
-    marks = [group] if "dask" in path.stem else []
-    return pytest.param(path, id=path.stem, marks=marks)
-
-
-@pytest.mark.parametrize("path", [named(path) for path in EXAMPLES])
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_the_example_ends_in_a_figure(path, monkeypatch, tmp_path):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt

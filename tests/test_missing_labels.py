@@ -7,8 +7,8 @@ import pytest
 from scipy import sparse
 from scipy.special import expit
 from sklearn.linear_model import Ridge
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import contract_checks
 from conftest import random_rows
 from homi import HOMI, HOMICV
 from homi.linear import log_loss
@@ -442,9 +442,9 @@ def test_constant_features():
 
 
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks([HOMI(missing_labels="ignore")])
-def test_scikit_learn(estimator, check):
-    check(estimator)
+@contract_checks.parametrize([HOMI(missing_labels="ignore")])
+def test_scikit_learn(estimator, expected):
+    contract_checks.check(estimator, expected)
 
 
 def test_what_was_filled_in_is_gone_with_the_next_fit():

@@ -19,8 +19,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import contract_checks
 from conftest import POLARS, random_rows
 from homi import HOMI, HOMICV
 from homi.datasets import load
@@ -229,7 +229,7 @@ def expected_failures(model):
 
 
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks(
+@contract_checks.parametrize(
     [
         TunedThresholds(HOMI(), cv=2),
         TunedThresholds(HOMICV(lams=[1.0, 10.0], widths=[]), cv="own", strategy="auto"),
@@ -242,8 +242,8 @@ def expected_failures(model):
     ],
     expected_failed_checks=expected_failures,
 )
-def test_scikit_learn(estimator, check):
-    check(estimator)
+def test_scikit_learn(estimator, expected):
+    contract_checks.check(estimator, expected)
 
 
 @pytest.fixture

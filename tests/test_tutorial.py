@@ -76,6 +76,7 @@ def case(page):
     return pytest.param(page, marks=[pytest.mark.slow] if page == "index" else [])
 
 
+@pytest.mark.usefixtures("all_trees")
 @pytest.mark.parametrize("page", [case(page) for page in LEAVES])
 def test_the_page_can_be_followed(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
