@@ -21,6 +21,7 @@ from homi.base.classifier import MultiLabelClassifier, strictly_inside
 from homi.base.targets import Target
 from homi.base.validation import checks_parameters, reports_to_callbacks
 from homi.base.warn import warn
+from homi.base.weights import check_sample_weight, drop_zero_weight
 from homi.model.blend import LogOdds, fit_blend, fit_log_odds
 from homi.model.candidate_features import CandidateFeatures
 from homi.model.chosen_fit import Chosen, ChosenFit
@@ -31,11 +32,7 @@ from homi.model.kernel_map import KERNELS
 from homi.model.missing_labels import cell_weights, check_known_somewhere
 from homi.model.scoring import OBJECTIVES, Array, check_missing, objective
 from homi.model.search import Calibrated, Grid, Search, Stage
-from homi.model.weights import (
-    check_label_weight,
-    check_sample_weight,
-    drop_zero_weight,
-)
+from homi.model.weights import check_label_weight
 from homi.typing import Fields, Mask, Matrix, MatrixLike, RandomState
 
 #: Penalties tried by default.
