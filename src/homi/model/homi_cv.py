@@ -20,6 +20,7 @@ from homi.base.classifier import strictly_inside
 from homi.base.targets import Target
 from homi.base.validation import checks_parameters, reports_to_callbacks
 from homi.base.warn import warn
+from homi.base.weights import check_sample_weight, drop_zero_weight
 from homi.joint import JointModel, KnownLabelsMixin, fit_joint_model
 from homi.model import batches
 from homi.model.batches import Batches, RowsInMemory, is_whole
@@ -40,11 +41,7 @@ from homi.model.requires import check
 from homi.model.scoring import OBJECTIVES, Array, check_missing, objective
 from homi.model.search import Calibrated, Grid, Search, Stage
 from homi.model.summary import SummaryMixin
-from homi.model.weights import (
-    check_label_weight,
-    check_sample_weight,
-    drop_zero_weight,
-)
+from homi.model.weights import check_label_weight
 from homi.typing import Fields, Mask, Matrix, MatrixLike, RandomState
 
 #: Penalties tried by default.
