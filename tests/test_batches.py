@@ -7,10 +7,10 @@ from scipy.special import expit
 
 from homi import HOMICV
 from homi.datasets import make_correlated
-from homi.model import batches, block_scores
+from homi.model import batches, block_features, block_scores
 from homi.model.batches import RowsInMemory
 from homi.model.blend import fit_log_odds
-from homi.model.block_features import BlockFeatures, mapped_moments
+from homi.model.block_features import KernelFeatures, mapped_moments
 from homi.model.block_scores import ScoreTable
 from homi.model.kernel_map import KernelMap, Triangle
 from homi.model.scoring import negative_log_loss
@@ -165,15 +165,20 @@ def test_trees_can_be_grown_of_all_rows(data, small_sample):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_moments_of_blocks_are_those_of_all_features(data, monkeypatch, weighted):
+@pytest.mark.parametrize("even", [1e-9, 0.5])
+def test_moments_of_blocks_are_those_of_all_features(data, monkeypatch, weighted, even):
     X, Y = data
     monkeypatch.setattr(batches, "_BLOCK", 2_000)
     w = np.random.default_rng(0).random(len(X)) if weighted else None
     rng = np.random.RandomState(0)
     kernel_map = KernelMap(X, "rbf", 50, {}, standardize=True, rng=rng)
+    monkeypatch.setattr(block_features, "_EVEN", even)
+    features = KernelFeatures(kernel_map)
+    assert (len(features._ends) > 2) == (even == 0.5)
+    near = features(X[:9]).mean(axis=0)
+    found = mapped_moments(X, Y, w, 0, features=features, near=near)
+    found = features.from_blocks(found)
     Q = Triangle(kernel_map.triangle).written_out()
-    features = BlockFeatures(kernel_map, Q, np.zeros(len(Q)))
-    found = mapped_moments(X, Y, w, 0, features=features, near=features(X[:9]).mean(0))
     expected = Moments.from_rows(kernel_map(X) @ Q, Y, w)
     for name in ("n", "x_mean", "y_mean", "Sxx", "Sxy", "Syy"):
         np.testing.assert_allclose(

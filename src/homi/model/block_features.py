@@ -2,56 +2,106 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import solve_triangular
 from scipy.linalg.blas import dsyrk
 
 from homi.arrays import dense
 from homi.linalg import Array
 from homi.model.batches import row_slices
-from homi.model.kernel_map import KernelMap
+from homi.model.kernel_map import KernelMap, Triangle
 from homi.moments import Moments
 from homi.typing import Matrix
 
-#: Columns of a triangular matrix that are multiplied at a time.
-_PANEL = 256
+#: Below this share of the first, a number on the diagonal begins a new block.
+_EVEN = 0.1
 
 #: Below this share of ones, labels are multiplied faster as a sparse array.
-_THIN = 0.1
+_THIN = 0.2
+
+
+class BlockFeatures(Protocol):
+    """A map from rows to features, of one block at a time."""
+
+    def __call__(self, X: Matrix) -> Array:
+        """Return the features of some rows, in an array of their own."""
 
 
 @dataclass(frozen=True)
-class BlockFeatures:
-    """Features ``k Q - shift`` of rows, with their values k of a kernel or as given.
+class LinearFeatures:
+    """Features ``x Q - shift`` of rows x."""
 
-    Attributes
-    ----------
-    kernel_map : KernelMap or None
-        None for the rows as they are.
-    Q : ndarray of shape (n_values, n_features)
-        Upper triangular for a kernel.
-    shift : ndarray of shape (n_features,)
-    """
-
-    kernel_map: KernelMap | None
     Q: Array
     shift: Array
 
     def __call__(self, X: Matrix) -> Array:
-        """Return the features of some rows."""
-        given = values_of(X, self.kernel_map)
-        if self.kernel_map is None:
-            return np.asarray(given @ self.Q - self.shift)
-        return _times_triangle(given, self.Q)
+        """Return the features of some rows, in an array of their own."""
+        return np.asarray(X @ self.Q - self.shift)
 
-    def of_all(self, X: Matrix) -> Array:
-        """Return the features of many rows, made block by block."""
-        features = np.empty((X.shape[0], self.Q.shape[1]))
-        for rows in row_slices(len(features), self.Q.shape[1]):
-            features[rows] = self(X[rows])
-        return features
+
+class KernelFeatures:
+    """Nyström features times the diagonal blocks of the landmarks' triangle.
+
+    Nyström features are kernel values times the inverse of the triangle. Where its
+    diagonal is about even, moments of the kernel values themselves are as exact, and
+    the product is left to the moments: ``from_blocks`` finishes it. Only later blocks
+    of the diagonal, which is in descending order, are freed of those before.
+
+    Parameters
+    ----------
+    kernel_map : KernelMap
+    """
+
+    def __init__(self, kernel_map: KernelMap) -> None:
+        self._kernel_map = kernel_map
+        self._ends = _even_blocks(kernel_map.triangle.diagonal())
+        self._blocks = _diagonal_blocks(kernel_map.triangle, self._ends)
+        self._Q = Triangle(kernel_map.triangle).written_out() @ self._blocks.T
+
+    def __call__(self, X: Matrix) -> Array:
+        """Return the features of some rows, in an array of their own."""
+        K = self._kernel_map.of_block(X)
+        for first, last in reversed(list(pairwise(self._ends))):
+            if first:
+                K[:, first:last] += K[:, :first] @ self._Q[:first, first:last]
+        return K
+
+    def to_blocks(self, features: Array) -> Array:
+        """Return these features for Nyström features."""
+        return features @ self._blocks.T
+
+    def from_blocks(self, moments: Moments) -> Moments:
+        """Return the moments of the Nyström features from those of these features."""
+        solve = partial(solve_triangular, self._blocks, lower=True, check_finite=False)
+        Sxx = solve(solve(moments.Sxx).T)
+        return replace(
+            moments,
+            x_mean=solve(moments.x_mean),
+            Sxx=(Sxx + Sxx.T) / 2.0,
+            Sxy=solve(moments.Sxy),
+        )
+
+
+def _even_blocks(diagonal: Array) -> list[int]:
+    """Return the ends of blocks in which no number is far below the first."""
+    ends = [0]
+    for place, value in enumerate(diagonal):
+        if value < _EVEN * diagonal[ends[-1]]:
+            ends.append(place)
+    return [*ends, len(diagonal)]
+
+
+def _diagonal_blocks(triangle: Array, ends: list[int]) -> Array:
+    blocks = np.zeros_like(triangle)
+    for first, last in pairwise(ends):
+        blocks[first:last, first:last] = triangle[first:last, first:last]
+    return blocks
 
 
 def values_of(X: Matrix, kernel_map: KernelMap | None) -> Matrix:
@@ -119,15 +169,6 @@ class _RunningMoments:
         Sxy = self._Sxy - np.outer(n * gap, y_mean)
         Syy = self._Syy - np.outer(n * y_mean, y_mean)
         return Moments(n, self._near + gap, y_mean, Sxx, Sxy, Syy)
-
-
-def _times_triangle(K: Array, Q: Array) -> Array:
-    """``K Q`` with an upper triangular Q, half the work of a full product."""
-    out = np.empty((len(K), Q.shape[1]))
-    for first in range(0, Q.shape[1], _PANEL):
-        last = first + _PANEL
-        np.matmul(K[:, :last], Q[:last, first:last], out=out[:, first:last])
-    return out
 
 
 def _thin(Y: Matrix) -> Matrix:

@@ -7,8 +7,13 @@ from functools import partial
 import numpy as np
 from sklearn.utils import check_random_state
 
-from homi.model.batches import Batches, Sample, is_whole
-from homi.model.block_features import BlockFeatures, mapped_moments, plain_moments
+from homi.model.batches import Batches, Sample, is_whole, row_slices
+from homi.model.block_features import (
+    KernelFeatures,
+    LinearFeatures,
+    mapped_moments,
+    plain_moments,
+)
 from homi.model.features import (
     FeatureSpace,
     RowSpace,
@@ -64,16 +69,12 @@ def _of_sample(
     if params["kernel"] is not None:
         kernel_map = _kernel_map(batches.sample, params, n_components, seed)
         kernel_map.indices = places[kernel_map.indices]
-        basis = Triangle(kernel_map.triangle)
-        size = len(kernel_map.triangle)
-        row_space = RowSpace(np.zeros(size), np.ones(size), basis)
-        return _mapped(batches, row_space, kernel_map)
+        return _kernel_features(batches, kernel_map)
     standardize = params["standardize"]
     n, m = X.shape
     landmarks = _spanning(n, m, n_components, seed)
     if landmarks is not None:
-        row_space, _ = span_of(X, standardize, weights, landmarks)
-        return _mapped(batches, row_space, None)
+        return _spanned_features(batches, standardize, landmarks)
     near, _ = column_scaling(X, weights)
     moments = batches.summed("moments", partial(plain_moments, near=near))
     mean, scale = np.zeros_like(near), np.ones_like(near)
@@ -83,21 +84,34 @@ def _of_sample(
     return FeatureSpace(X, moments, mean, scale, weights=weights)
 
 
-def _mapped(
-    batches: Batches, row_space: RowSpace, kernel_map: KernelMap | None
-) -> FeatureSpace:
-    """Return features in a row space, which are made block by block."""
-    Q = row_space.basis.written_out() / row_space.scale[:, None]
-    features = BlockFeatures(kernel_map, Q, row_space.mean @ Q)
+def _kernel_features(batches: Batches, kernel_map: KernelMap) -> FeatureSpace:
     X, _, weights, *_ = batches.sample
-    made = features.of_all(X)
-    near = made.mean(axis=0)
-    moments = batches.summed(
-        "moments", partial(mapped_moments, features=features, near=near)
-    )
-    m = len(near)
-    units = np.zeros(m), np.ones(m)
-    return FeatureSpace(made, moments, *units, kernel_map, weights, row_space)
+    basis = Triangle(kernel_map.triangle)
+    features = np.empty((X.shape[0], len(kernel_map.triangle)))
+    for rows in row_slices(*features.shape):
+        features[rows] = basis.features(kernel_map.of_block(X[rows]))
+    quick = KernelFeatures(kernel_map)
+    near = quick.to_blocks(features.mean(axis=0))
+    add_up = partial(mapped_moments, features=quick, near=near)
+    moments = quick.from_blocks(batches.summed("moments", add_up))
+    units = np.zeros(len(near)), np.ones(len(near))
+    row_space = RowSpace(*units, basis)
+    return FeatureSpace(features, moments, *units, kernel_map, weights, row_space)
+
+
+def _spanned_features(
+    batches: Batches, standardize: bool, landmarks: Indices
+) -> FeatureSpace:
+    X, _, weights, *_ = batches.sample
+    row_space, _ = span_of(X, standardize, weights, landmarks)
+    Q = row_space.basis.written_out() / row_space.scale[:, None]
+    map_rows = LinearFeatures(Q, row_space.mean @ Q)
+    features = map_rows(X)
+    near = features.mean(axis=0)
+    add_up = partial(mapped_moments, features=map_rows, near=near)
+    moments = batches.summed("moments", add_up)
+    units = np.zeros(len(near)), np.ones(len(near))
+    return FeatureSpace(features, moments, *units, weights=weights, row_space=row_space)
 
 
 def _spanning(n: int, m: int, n_components: int, seed: int) -> Indices | None:
