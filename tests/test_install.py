@@ -144,6 +144,7 @@ NEEDS = {
     ("bench", "--help"): "bench",
     ("demo",): "demo",
     ("explain", "--help"): "explorer",
+    ("data", "table"): "bench",
     ("fit", "x.arff"): "data",
     ("fit", "x.parquet", "--labels", "b"): "data",
 }
