@@ -16,7 +16,7 @@ INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c constrain
 	$(PYTHON) -m venv .venv && $(INSTALL) --no-compile -e ".[demo]" && touch $@
 # Everything, for tests and documentation.
 .venv/installed: .venv/demo
-	@echo "Adding tools, tests and extras to .venv: 1.3 GB, minutes."
+	@echo "Adding tools, tests and extras to .venv: about 100 packages, 1.1 GB, minutes."
 	$(INSTALL) --no-compile -e ".[dev]" && touch $@
 
 demo: .venv/demo ; $(BIN)/homi demo --output build/demo

@@ -140,6 +140,7 @@ NEEDS = {
     "homi.io.export_onnx(None, 'x.onnx')": "onnx",
     ("bench", "--help"): "bench",
     ("demo",): "demo",
+    ("data", "table"): "bench",
     ("fit", "x.arff"): "data",
     ("fit", "x.parquet", "--labels", "b"): "data",
 }

@@ -40,8 +40,11 @@ class Best:
             _merge(kept, rows, keys)
 
     def indices(self) -> NDArray[np.int64]:
-        """Return the indices, best first; of equal scores, the lowest index first."""
-        return self._keys & _COLUMN
+        """Return the indices, best first; of equal scores, the lowest index first.
+
+        The index is -1 where there were fewer than k candidates.
+        """
+        return np.where(self._keys == _EMPTY, -1, self._keys & _COLUMN)
 
     def scores(self) -> Single:
         """Return the scores, best first."""
