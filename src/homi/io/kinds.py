@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -12,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from homi.io.errors import ModelFileError
 from homi.io.fitted import facts_of, params_of, rebuilt, set_facts
 from homi.io.homi_kinds import CODE, dump_homi, dump_homi_cv, load_homi, load_homi_cv
+from homi.io.method_kinds import METHODS, check_method, dump_method, load_method
 from homi.io.tensors import Out, Source
 from homi.io.text_kind import check_savable, dump_tfidf, load_tfidf
 from homi.io.tuned_kind import dump_maps, dump_rule, load_maps, load_rule
@@ -33,7 +35,7 @@ def dump(model: Any, out: Out, *, fitted: bool = True) -> Node:
     kind = type(model).__name__
     if type(model) not in _CLASSES:
         raise ModelFileError(
-            f"a {kind} cannot be saved; a model file holds a HOMI or HOMICV, or a "
+            f"a {kind} cannot be saved; a model file holds a classifier of homi, or a "
             "TunedThresholds or a Pipeline of TfidfVectorizer around one."
         )
     if callable(getattr(model, "kernel", None)):
@@ -42,6 +44,8 @@ def dump(model: Any, out: Out, *, fitted: bool = True) -> Node:
         check_is_fitted(model)
     if type(model) is TfidfVectorizer:
         check_savable(model)
+    if kind in METHODS:
+        check_method(model)
     node: Node = {"kind": kind}
     if type(model) is Pipeline:
         return {**node, **_dump_pipeline(model, out, fitted=fitted)}
@@ -127,13 +131,17 @@ def _simple(read: Callable[[Any, Any, Source], Any]) -> Callable[..., Any]:
     )
 
 
-_CLASSES = (HOMI, HOMICV, TunedThresholds, Pipeline, TfidfVectorizer)
+_CLASSES = (
+    *(HOMI, HOMICV, TunedThresholds, Pipeline, TfidfVectorizer),
+    *(method.cls for method in METHODS.values()),
+)
 
 _DUMP: dict[str, Callable[[Any, Out], Node]] = {
     "HOMI": dump_homi,
     "HOMICV": dump_homi_cv,
     "TunedThresholds": _dump_tuned,
     "TfidfVectorizer": dump_tfidf,
+    **dict.fromkeys(METHODS, dump_method),
 }
 
 _LOAD: dict[str, Callable[..., Any]] = {
@@ -142,4 +150,5 @@ _LOAD: dict[str, Callable[..., Any]] = {
     "TfidfVectorizer": _simple(load_tfidf),
     "TunedThresholds": _load_tuned,
     "Pipeline": _load_pipeline,
+    **{kind: _simple(partial(load_method, kind)) for kind in METHODS},
 }
