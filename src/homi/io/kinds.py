@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -14,6 +15,7 @@ from homi.io.errors import ModelFileError
 from homi.io.fitted import facts_of, params_of, rebuilt, set_facts
 from homi.io.homi_kinds import CODE, dump_homi, dump_homi_cv, load_homi, load_homi_cv
 from homi.io.joint_kind import dump_joint_model, load_joint_model
+from homi.io.method_kinds import METHODS, check_method, dump_method, load_method
 from homi.io.tensors import Out, Source
 from homi.io.text_kind import check_savable, dump_tfidf, load_tfidf
 from homi.io.tuned_kind import dump_maps, dump_rule, load_maps, load_rule
@@ -36,7 +38,7 @@ def dump(model: Any, out: Out, *, fitted: bool = True) -> Node:
     kind = type(model).__name__
     if type(model) not in _CLASSES:
         raise ModelFileError(
-            f"a {kind} cannot be saved; a model file holds a HOMI or HOMICV, or a "
+            f"a {kind} cannot be saved; a model file holds a classifier of homi, or a "
             "TunedThresholds, a LabelDependence or a Pipeline of TfidfVectorizer "
             "around one."
         )
@@ -46,6 +48,8 @@ def dump(model: Any, out: Out, *, fitted: bool = True) -> Node:
         check_is_fitted(model)
     if type(model) is TfidfVectorizer:
         check_savable(model)
+    if kind in METHODS:
+        check_method(model)
     node: Node = {"kind": kind}
     if type(model) is Pipeline:
         return {**node, **_dump_pipeline(model, out, fitted=fitted)}
@@ -161,7 +165,10 @@ def _simple(read: Callable[[Any, Any, Source], Any]) -> Callable[..., Any]:
 
 
 _WRAPPERS = (TunedThresholds, LabelDependence)
-_CLASSES = (HOMI, HOMICV, *_WRAPPERS, Pipeline, TfidfVectorizer)
+_CLASSES = (
+    *(HOMI, HOMICV, *_WRAPPERS, Pipeline, TfidfVectorizer),
+    *(method.cls for method in METHODS.values()),
+)
 
 _DUMP: dict[str, Callable[[Any, Out], Node]] = {
     "HOMI": dump_homi,
@@ -169,6 +176,7 @@ _DUMP: dict[str, Callable[[Any, Out], Node]] = {
     "TunedThresholds": _dump_tuned,
     "LabelDependence": _dump_dependence,
     "TfidfVectorizer": dump_tfidf,
+    **dict.fromkeys(METHODS, dump_method),
 }
 
 _LOAD: dict[str, Callable[..., Any]] = {
@@ -178,4 +186,5 @@ _LOAD: dict[str, Callable[..., Any]] = {
     "TunedThresholds": _load_tuned,
     "LabelDependence": _load_dependence,
     "Pipeline": _load_pipeline,
+    **{kind: _simple(partial(load_method, kind)) for kind in METHODS},
 }

@@ -1,0 +1,337 @@
+"""The compared methods in a model file: what each has learned, checked on loading.
+
+MLkNN, LIFT and BILAS compare rows with training rows, so a file of these holds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import NearestNeighbors
+from sklearn.preprocessing import StandardScaler
+
+from homi.base.classifier import MultiLabelClassifier
+from homi.io import method_parts as parts
+from homi.io.errors import ModelFileError
+from homi.io.fitted import (
+    facts_of,
+    features_of,
+    number,
+    rebuilt,
+    scalars_of,
+    set_facts,
+    set_features,
+    set_scalars,
+)
+from homi.io.method_parts import Sizes
+from homi.io.tensors import Out, Source
+from homi.io.values import decode, encode
+from homi.methods.bilas import BILAS
+from homi.methods.binary_relevance import BinaryRelevance
+from homi.methods.classifier_chain import ClassifierChain
+from homi.methods.clml import CLML
+from homi.methods.ensemble_of_chains import EnsembleOfChains
+from homi.methods.glocal import GLOCAL
+from homi.methods.label_ranking import CalibratedLabelRanking
+from homi.methods.lflc import LFLC
+from homi.methods.lift import LIFT
+from homi.methods.ml_knn import MLkNN
+from homi.methods.ml_lrc import MLLRC
+from homi.methods.mlsf import MLSF
+from homi.methods.prototype_classifier import Part
+from homi.methods.rakel import RAKEL
+from homi.methods.wrap import WRAP
+from homi.typing import Fields
+
+
+class Method(NamedTuple):
+    """A class, and how its fitted state is put into a file and set from one."""
+
+    cls: type[MultiLabelClassifier]
+    dump: Callable[[Any, Out], Any]
+    load: Callable[[Any, Any, Source, Sizes], None]
+
+
+def dump_method(model: Any, out: Out) -> Fields:
+    """Return the fitted part of a header, and put the tensors into `out`."""
+    fitted = {**facts_of(model), **features_of(model), "scalars": scalars_of(model)}
+    if hasattr(model, "history_"):
+        fitted["history_"] = encode(list(model.history_), "history_")
+    return {**fitted, "state": METHODS[type(model).__name__].dump(model, out)}
+
+
+def load_method(kind: str, params: Any, fitted: Any, source: Source) -> Any:
+    """Return the classifier of a header."""
+    method = METHODS[kind]
+    model = rebuilt(method.cls, params)
+    if fitted is None:
+        return model
+    set_scalars(model, fitted["scalars"])
+    q = set_facts(model, fitted)
+    if "history_" in fitted:
+        model.history_ = decode(fitted["history_"])
+    sizes = Sizes(set_features(model, fitted), q)
+    method.load(model, fitted["state"], source, sizes)
+    return model
+
+
+def check_method(model: Any) -> None:
+    """Refuse classifiers of others inside ours."""
+    if (inside := getattr(model, "estimator", None)) is not None:
+        raise ModelFileError(
+            f"{type(model).__name__}(estimator={str(inside)[:60]}) cannot be saved: a "
+            "model file holds no classifiers of scikit-learn; fit it with "
+            "estimator=None."
+        )
+
+
+#: Shapes of the arrays of linear methods: p features, q labels, d of neither.
+_LINEAR = {"coef_": "qp", "intercept_": "q"}
+_MORE = {
+    "LFLC": {"coarse_coef_": "qp", "fine_coef_": "qp"},
+    "WRAP": {"embedding_": "pd", "label_weights_": "dq"},
+}
+
+
+def _dump_linear(model: Any, out: Out) -> Fields:
+    names = [*_LINEAR, *_MORE.get(type(model).__name__, {})]
+    matrices = [n for n in names if getattr(model, n).ndim == 2]
+    for name in set(names) - set(matrices):
+        out.put(name, getattr(model, name))
+    about: Fields = {n: out.put_matrix(n, getattr(model, n)) for n in matrices}
+    if isinstance(model, WRAP):
+        about["d"] = int(model.label_weights_.shape[0])
+    return about
+
+
+def _load_linear(model: Any, about: Any, source: Source, sizes: Sizes) -> None:
+    lengths = {"p": sizes.p, "q": sizes.q, "d": about.get("d", 0)}
+    shapes = _LINEAR | _MORE.get(type(model).__name__, {})
+    for name, letters in shapes.items():
+        shape = tuple(lengths[letter] for letter in letters)
+        is_matrix = len(shape) == 2
+        value = (
+            source.matrix(name, shape, about[name])
+            if is_matrix
+            else source.floats(name, shape)
+        )
+        setattr(model, name, value)
+
+
+def _dump_relevance(model: Any, out: Out) -> Any:
+    return parts.dump_linear_model(model._model, out)
+
+
+def _load_relevance(model: Any, about: Any, source: Source, sizes: Sizes) -> None:
+    model._model = parts.load_linear_model(about, source, sizes)
+    linear, model.sigmoids_ = model._model
+    model.coef_, model.intercept_ = linear.coef.T, linear.intercept
+
+
+def _dump_one_chain(model: Any, out: Out) -> Any:
+    return parts.dump_chain(model._model, out)
+
+
+def _load_one_chain(model: Any, about: Any, source: Source, sizes: Sizes) -> None:
+    model._model = parts.load_chain(about, source, sizes)
+    model.order_ = model._model.order
+
+
+def _dump_ensemble(model: Any, out: Out) -> Any:
+    chains = enumerate(model._chains)
+    return [parts.dump_chain(chain, out.under(f"chain{i}")) for i, chain in chains]
+
+
+def _load_ensemble(model: Any, abouts: Any, source: Source, sizes: Sizes) -> None:
+    model._chains = parts.each(
+        abouts, source, "chain", lambda a, s: parts.load_chain(a, s, sizes)
+    )
+    if not model._chains:
+        raise ModelFileError("the ensemble has no chain.")
+    model.orders_ = [chain.order for chain in model._chains]
+    model.threshold_ = number(model.threshold_, "the threshold")
+
+
+def _dump_mlsf(model: Any, out: Out) -> Any:
+    parts.dump_lists(model.groups_, "groups", out)
+    parts.dump_lists(model.selected_, "selected", out)
+    return parts.dump_chain(model._chain, out)
+
+
+def _load_mlsf(model: Any, about: Any, source: Source, sizes: Sizes) -> None:
+    model.groups_ = parts.load_lists(source, "groups", sizes.q)
+    model.selected_ = parts.load_lists(source, "selected", sizes.p)
+    model._chain = parts.load_chain(about, source, sizes)
+
+
+_VOTES = {"coef_": "qp", "intercept_": "q", "pair_coef_": "cp", "pair_intercept_": "c"}
+
+
+def _dump_ranking(model: Any, out: Out) -> None:
+    for name in _VOTES:
+        out.put(name, getattr(model, name))
+
+
+def _load_ranking(model: Any, _: Any, source: Source, sizes: Sizes) -> None:
+    p, q = sizes
+    lengths = {"p": p, "q": q, "c": q * (q - 1) // 2}
+    for name, letters in _VOTES.items():
+        shape = tuple(lengths[letter] for letter in letters)
+        # An intercept is infinite where all rows have a label, or none.
+        finite = len(shape) == 2
+        setattr(model, name, source.floats(name, shape, finite=finite))
+    model.pairs_ = np.column_stack(np.triu_indices(q, 1))
+
+
+def _dump_neighbors(model: Any, out: Out) -> Fields:
+    out.put("posterior_", model.posterior_)
+    return {
+        "n_rows": int(model._indicator.shape[0]),
+        "rows": out.put_matrix("rows", model._neighbors._fit_X),
+        "labels": out.put_matrix("labels", model._indicator),
+        "n_neighbors": int(model._neighbors.n_neighbors),
+    }
+
+
+def _load_neighbors(model: Any, about: Any, source: Source, sizes: Sizes) -> None:
+    n, k = int(number(about["n_rows"], "n_rows")), about["n_neighbors"]
+    if type(k) is not int or not 1 <= k < n:
+        raise ModelFileError(f"{str(k)[:40]} of {n} rows cannot be neighbors.")
+    rows = source.matrix("rows", (n, sizes.p), about["rows"])
+    model._indicator = source.matrix("labels", (n, sizes.q), about["labels"])
+    labels = model._indicator
+    if not isinstance(labels, sparse.csr_array) or (labels.data != 1).any():
+        raise ModelFileError("the labels of the neighbors are not 0 and 1.")
+    model.posterior_ = parts.shares(source, "posterior_", (sizes.q, k + 1))
+    model._is_sparse = sparse.issparse(rows)
+    model._neighbors = NearestNeighbors(n_neighbors=k).fit(rows)
+
+
+def _dump_prototypes(model: Any, out: Out) -> Fields:
+    out.put("shift", model._shift)
+    out.put("prior", model._prior)
+    if model._scaler.scale_ is not None:
+        out.put("scale", model._scaler.scale_)
+    if isinstance(model, BILAS):
+        out.put("pairs", np.asarray(model.pairs_, dtype=np.int64))
+    return {
+        "n_rows": int(model._rows.shape[0]),
+        "rows": out.put_matrix("rows", model._rows),
+        "scaled": model._scaler.scale_ is not None,
+        "n_pairs": len(getattr(model, "pairs_", ())),
+        "parts": [
+            _dump_part(part, out.under(f"part{i}"))
+            for i, part in enumerate(model._parts)
+        ],
+    }
+
+
+def _dump_part(part: Part, out: Out) -> Fields:
+    out.put("labels", np.asarray(part.labels, dtype=np.int64))
+    parts.dump_lists(
+        np.split(part.members.indices, part.members.indptr[1:-1]), "members", out
+    )
+    out.put("intercept", part.intercept)
+    return {"coef": out.put_matrix("coef", part.coef)}
+
+
+def _load_part(about: Any, source: Source, n_rows: int, n_labels: int) -> Part:
+    count = source.length("labels")
+    labels = parts.load_indices(source, "labels", (count,), n_labels).tolist()
+    members = parts.load_lists(source, "members", n_rows)
+    indices = np.concatenate(members).astype(np.int32)
+    bounds = np.cumsum([0, *map(len, members)], dtype=np.int32)
+    marked = (np.ones(len(indices), bool), indices, bounds)
+    matrix = sparse.csr_array(marked, (len(members), n_rows))
+    coef = source.matrix("coef", (len(members), count), about["coef"])
+    return Part(labels, matrix, coef, source.floats("intercept", (count,)))
+
+
+def _load_prototypes(model: Any, about: Any, source: Source, sizes: Sizes) -> None:
+    p, q = sizes
+    n = int(number(about["n_rows"], "n_rows"))
+    scaler = StandardScaler(with_mean=False, with_std=bool(about["scaled"]))
+    scaler.scale_ = source.floats("scale", (p,)) if about["scaled"] else None
+    if scaler.scale_ is not None and not (scaler.scale_ > 0).all():
+        raise ModelFileError("a feature has a scale that is not positive.")
+    scaler.n_features_in_ = p
+    model._scaler, model._shift = scaler, source.floats("shift", (p,))
+    model._rows = source.matrix("rows", (n, p), about["rows"])
+    model._prior = parts.shares(source, "prior", (q,))
+    if isinstance(model, BILAS):
+        n_pairs = int(number(about["n_pairs"], "n_pairs"))
+        model.pairs_ = parts.load_indices(source, "pairs", (n_pairs, 2), q)
+    model._parts = parts.each(
+        about["parts"], source, "part", lambda a, s: _load_part(a, s, n, q)
+    )
+    model.n_prototypes_ = model._sum(lambda part: len(part.coef))
+
+
+def _dump_rakel(model: Any, out: Out) -> Fields:
+    parts.dump_lists(model.labelsets_, "labelsets", out)
+    sets = []
+    for i, (rows, inside) in enumerate(
+        zip(model.combinations_, model.estimators_, strict=True)
+    ):
+        part = out.under(f"set{i}")
+        part.put("combinations", rows.astype(bool))
+        if inside is not None:
+            part.put("coef_", inside.coef_)
+            part.put("intercept_", inside.intercept_)
+        sets.append({"n_combinations": len(rows)})
+    return {"sets": sets, "scaled": parts.dump_scaler(model._scaler, out)}
+
+
+def _load_rakel(model: Any, about: Any, source: Source, sizes: Sizes) -> None:
+    model.labelsets_ = parts.load_lists(source, "labelsets", sizes.q)
+    if len(model.labelsets_) != len(about["sets"]):
+        raise ModelFileError("the sets of labels are not as many as their models.")
+    if len(np.unique(np.concatenate(model.labelsets_))) < sizes.q:
+        raise ModelFileError("a label is in no set of labels.")
+    model._scaler = parts.load_scaler(about["scaled"], source, sizes.p)
+    widths = iter([len(labels) for labels in model.labelsets_])
+    fitted = parts.each(
+        about["sets"],
+        source,
+        "set",
+        lambda a, s: _load_set(a, s, next(widths), sizes.p),
+    )
+    model.combinations_, model.estimators_ = map(list, zip(*fitted, strict=True))
+
+
+def _load_set(about: Any, source: Source, width: int, p: int) -> tuple[Any, Any]:
+    count = int(number(about["n_combinations"], "n_combinations"))
+    rows = source.flags("combinations", (count, width)).astype(np.int8)
+    if count == 1:
+        return rows, None
+    model = LogisticRegression()
+    lines = 1 if count == 2 else count
+    model.coef_ = source.floats("coef_", (lines, p))
+    model.intercept_ = source.floats("intercept_", (lines,))
+    model.classes_, model.n_features_in_ = np.arange(count), p
+    return rows, model
+
+
+_PROTOTYPES = (_dump_prototypes, _load_prototypes)
+METHODS: dict[str, Method] = {
+    cls.__name__: Method(cls, *how)
+    for cls, how in [
+        *(
+            (cls, (_dump_linear, _load_linear))
+            for cls in (CLML, GLOCAL, LFLC, MLLRC, WRAP)
+        ),
+        (BILAS, _PROTOTYPES),
+        (LIFT, _PROTOTYPES),
+        (BinaryRelevance, (_dump_relevance, _load_relevance)),
+        (CalibratedLabelRanking, (_dump_ranking, _load_ranking)),
+        (ClassifierChain, (_dump_one_chain, _load_one_chain)),
+        (EnsembleOfChains, (_dump_ensemble, _load_ensemble)),
+        (MLSF, (_dump_mlsf, _load_mlsf)),
+        (MLkNN, (_dump_neighbors, _load_neighbors)),
+        (RAKEL, (_dump_rakel, _load_rakel)),
+    ]
+}
