@@ -49,7 +49,7 @@ def responses(model, X):
     found = [model.predict(X), model.decision_function(X)]
     if hasattr(model, "predict_proba"):
         found.append(model.predict_proba(X))
-    return found
+    return [np.asarray(answer) for answer in found]
 
 
 def assert_same_responses(model, other, X):

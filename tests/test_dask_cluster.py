@@ -10,13 +10,17 @@ from pathlib import Path
 import dask
 import dask.array as da
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.base import clone
 
 from conftest import random_rows
-from homi import HOMI
+from homi import HOMI, HOMICV
+from homi.model import batches
 from test_dask import assert_same_model
 
-distributed = pytest.importorskip("distributed", reason="pip install homi[dask]")
+dd = pytest.importorskip("dask.dataframe", reason="needs pandas and pyarrow")
+distributed = pytest.importorskip("distributed", reason="no extra dask")
 
 # One process has the cluster.
 pytestmark = pytest.mark.xdist_group("cluster")
@@ -84,6 +88,20 @@ def test_predictions_are_made_by_the_workers(client):
     model = HOMI(gamma=0).fit(X, Y)
     labels = model.predict(client.persist(collections()[0]))
     np.testing.assert_array_equal(labels.compute(), model.predict(X))
+
+
+def test_homicv_gives_the_model_of_one_machine(client, monkeypatch):
+    monkeypatch.setattr(batches, "SAMPLE_ROWS", 300)
+    X, Y = (pd.DataFrame(A) for A in random_rows(n=N))
+    X, Y = X.add_prefix("feature "), Y.add_prefix("label ")
+    model = HOMICV(trees=False, n_components=40, widths=[1.0])
+    alone = clone(model).fit(X, Y)
+    rows = dd.from_pandas(X, npartitions=5)
+    model.fit(rows, dd.from_pandas(Y, npartitions=5))
+    assert model.best_params_ == alone.best_params_
+    np.testing.assert_allclose(
+        model.decision_function(rows).compute(), alone.decision_function(X), atol=1e-8
+    )
 
 
 def test_persisted_blocks(client):

@@ -133,7 +133,7 @@ def test_a_measured_page_names_the_script_that_writes_it(page):
 
 
 def test_formulas_that_docutils_writes_are_mended(monkeypatch):
-    pytest.importorskip("sphinx", reason="pip install 'homi[docs]'")
+    pytest.importorskip("sphinx", reason="pip install 'homi-learn[docs]'")
     monkeypatch.syspath_prepend(ROOT / "docs" / "_ext")
     formulas = importlib.import_module("formulas")
     tex = r"\hat W_{ij} + \tilde x_i + \bar y_j + \big\|W\big\|^2 + \sum_i^n \max x < 1"
@@ -147,8 +147,8 @@ def test_formulas_that_docutils_writes_are_mended(monkeypatch):
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """The site, built of a copy and without running the examples once more."""
-    pytest.importorskip("sphinx_gallery", reason="pip install 'homi[docs]'")
-    pytest.importorskip("furo", reason="pip install 'homi[docs]'")
+    pytest.importorskip("sphinx_gallery", reason="pip install 'homi-learn[docs]'")
+    pytest.importorskip("furo", reason="pip install 'homi-learn[docs]'")
     place = tmp_path_factory.mktemp("site")
     made = shutil.ignore_patterns("generated", "gallery", "__pycache__")
     for name in ("docs", "examples", "src", "tests"):

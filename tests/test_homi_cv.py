@@ -26,7 +26,7 @@ from homi.model.fold_scores import (
     graphs_by_folds,
 )
 from homi.model.graphs import neighbour_graph
-from homi.model.scoring import OBJECTIVES, objective
+from homi.model.scoring import OBJECTIVES, check_missing, objective
 from homi.solver import (
     Params,
     Problem,
@@ -625,6 +625,24 @@ def test_goals_are_signed_and_cut_at_one_half():
     assert objective("ranking_loss")(Y, scores) == -ranking_loss(Y, scores)
     assert objective(lambda Y, S: 7.0)(Y, scores) == 7.0
     assert objective("average_precision")(np.zeros((2, 2)), scores) == 0.0
+
+
+def test_objectives_of_known_labels_are_those_of_a_loop():
+    rng = np.random.default_rng(0)
+    Y, P = (rng.random((30, 4)) < 0.4) * 1.0, rng.random((30, 4)).round(1)
+    W = rng.integers(0, 3, Y.shape) * 1.0
+    clipped = np.clip(P, 1e-6, 1 - 1e-6)
+    cells = [(W[i], Y[i], P[i], clipped[i]) for i in np.ndindex(Y.shape) if W[i] > 0]
+    w, y, p, c = map(np.array, zip(*cells, strict=True))
+    likelihood = np.average(np.log(np.where(y > 0, c, 1 - c)), weights=w)
+    assert objective("neg_log_loss")(Y, P, W) == pytest.approx(likelihood)
+    error = np.average((y - p) ** 2, weights=w)
+    assert objective("neg_mean_squared_error")(Y, P, W) == pytest.approx(-error)
+    expected = average_precision_score(y, p)
+    assert objective("average_precision")(Y, P, W) == pytest.approx(expected)
+    for scoring in ("ranking_loss", ranking_loss):
+        with pytest.raises(ValueError, match="pass one of 'neg_log_loss'"):
+            check_missing(scoring)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])

@@ -102,3 +102,70 @@ def test_log_loss():
     assert log_loss(Y, P) == pytest.approx(np.mean(rows))
     expected = (3 * rows[0] + rows[1]) / 4
     assert log_loss(Y, P, np.array([3.0, 1.0])) == pytest.approx(expected)
+
+
+def columns(S, Y, weights, **options):
+    """Sigmoids of all labels with cell weights, as (slope, offset)."""
+    found = fit_pooled_sigmoids(S, Y, weights=weights, tol=1e-10, **options)
+    return np.array([found.slope, found.offset])
+
+
+def test_a_cell_without_weight_does_not_count(scores):
+    """Labels on rows of their own: as if each had been fitted on these rows alone."""
+    S, Y = scores
+    W = np.repeat((np.arange(300) % 3 > 0)[:, None], 5, axis=1) * 2.0
+    kept = W[:, 0] > 0
+    expected = columns(S[kept], Y[kept], np.full(kept.sum(), 2.0))
+    np.testing.assert_allclose(columns(S, Y, W), expected, rtol=1e-9)
+    changed = np.where(W > 0, Y, 1 - Y)
+    np.testing.assert_allclose(columns(S + 9 * (W == 0), changed, W), expected)
+    assert choose_strength(S, Y, W) == choose_strength(S, changed, W)
+
+
+def test_without_a_prior_each_label_has_rows_of_its_own(scores):
+    S, Y = scores
+    W = (np.random.default_rng(1).random(Y.shape) < 0.6) * 1.0
+    found = columns(S, Y, W, strength=1e-9)
+    for j in range(3):
+        on = W[:, j] > 0
+        own = fit_sigmoids(S[on, j : j + 1], Y[on, j : j + 1])
+        expected = np.ravel([own.slope, own.offset])
+        np.testing.assert_allclose(found[:, j], expected, rtol=1e-3, atol=1e-3)
+
+
+def test_row_weights_are_those_of_all_their_cells(scores):
+    S, Y = scores
+    w = np.random.default_rng(1).random(len(Y))
+    W = np.repeat(w[:, None], 5, axis=1)
+    np.testing.assert_allclose(columns(S, Y, W), columns(S, Y, w), rtol=1e-9)
+    assert choose_strength(S, Y, W) == choose_strength(S, Y, w)
+    P = expit(S)
+    assert log_loss(Y, P, W) == pytest.approx(log_loss(Y, P, w), rel=1e-12)
+    assert log_loss(Y, P, 0 * W) == 0
+
+
+def test_a_label_without_weight_breaks_nothing(scores):
+    S, Y = scores
+    W = np.ones_like(Y)
+    W[:, 2] = 0
+    found = columns(S, Y, W)
+    assert found[0, 2] == 0
+    assert np.isfinite(found).all()
+    others = [0, 1, 3, 4]
+    expected = columns(S[:, others], Y[:, others], None)
+    np.testing.assert_allclose(found[:, others], expected, rtol=1e-6)
+
+
+def test_a_table_of_bins_stands_for_the_rows():
+    """Scores of few values: K bins with the weight of their positives and negatives."""
+    rng = np.random.default_rng(0)
+    points = np.sort(rng.normal(size=(7, 3)), axis=0)
+    place = rng.integers(0, 7, size=(200, 3))
+    S = np.take_along_axis(points, place, axis=0)
+    Y, w = (rng.random(S.shape) < expit(2 * S - 1)) * 1.0, rng.random(200)
+    bins = place == np.arange(7)[:, None, None]
+    ones, all_ = ((bins * (w[:, None] * A)).sum(axis=1) for A in (Y, np.ones_like(Y)))
+    table = np.vstack([points, points]), np.repeat([[1.0], [0.0]], [7, 7], axis=0)
+    labels = np.broadcast_to(table[1], table[0].shape)
+    found = columns(table[0], labels, np.vstack([ones, all_ - ones]))
+    np.testing.assert_allclose(found, columns(S, Y, w), rtol=1e-8)

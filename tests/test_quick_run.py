@@ -74,7 +74,7 @@ def test_a_cluster_gives_the_same_though_a_worker_dies(
     quick_run, tmp_path, monkeypatch
 ):
     """Two real worker processes on loopback; one is killed in the middle."""
-    distributed = pytest.importorskip("distributed", reason="pip install homi[dask]")
+    distributed = pytest.importorskip("distributed", reason="no extra dask")
     monkeypatch.delenv("HOMI_DATA", raising=False)  # for the workers, as for runs
     with distributed.LocalCluster(
         n_workers=2,

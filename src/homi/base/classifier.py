@@ -13,6 +13,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from homi import memory
+from homi.base.answers import NamedAnswersMixin
+from homi.base.frames import like_frame
+from homi.base.tags import indicator_of, tag_rows
 from homi.base.targets import Target, check_target
 from homi.base.validation import check_rows, checks_parameters
 from homi.typing import Array, Mask, Matrix, MatrixLike
@@ -21,7 +24,12 @@ from homi.typing import Array, Mask, Matrix, MatrixLike
 TAIL = 0.05
 
 
-class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
+class MultiLabelClassifier(
+    NamedAnswersMixin,
+    ClassifierMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+    ABC,
+):
     """Check inputs, keep label names, and predict from scores.
 
     A subclass implements ``_fit(X, target)``, which sets the fitted attributes, and
@@ -48,7 +56,9 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training rows.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
-            Labels: 0/1 or boolean with one column per label, or 1-D classes.
+            Labels: 0/1 or boolean with one column per label, 1-D classes, or a list of
+            tags for each row, such as ``[["red", "round"], []]``. The tags, sorted, or
+            the column names of a data frame become ``label_names_``.
 
         Returns
         -------
@@ -102,11 +112,20 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
 
         Returns
         -------
-        scores : ndarray of shape (n_samples, n_labels), or (n_samples,) if the
-            classifier was fitted on a 1-D y of two classes
+        scores : ndarray or data frame of shape (n_samples, n_labels), or ndarray of
+            shape (n_samples,) if the classifier was fitted on a 1-D y of two classes
+            A data frame of pandas or polars gives one, with a column for each label.
         """
         scores = self._checked_scores(X)
-        return scores.ravel() if self._target.kind == "binary" else scores
+        return self._like(
+            X, scores.ravel() if self._target.kind == "binary" else scores
+        )
+
+    def _like(self, X: MatrixLike, values: NDArray[Any]) -> Any:
+        """Return a column for each label as a data frame if X is one."""
+        if self._target.kind != "multilabel-indicator":
+            return values
+        return like_frame(X, values, self.label_names_)
 
     def ranking_scores(self, X: MatrixLike) -> Array:
         """Return scores that can be compared between the labels of a row.
@@ -125,7 +144,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
         scores : ndarray of shape (n_samples, n_labels), or (n_samples,) if the
             classifier was fitted on a 1-D y of two classes
         """
-        return self.decision_function(X)
+        return np.asarray(self.decision_function(X))
 
     def predict(self, X: MatrixLike) -> NDArray[Any]:
         """Predict the labels of each row.
@@ -137,12 +156,13 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
 
         Returns
         -------
-        Y : ndarray of shape (n_samples, n_labels) of 0 and 1, or (n_samples,) of
-            classes if the classifier was fitted on a 1-D y
+        Y : ndarray or data frame of shape (n_samples, n_labels) of 0 and 1, or ndarray
+            of shape (n_samples,) of classes if the classifier was fitted on a 1-D y
+            A data frame of pandas or polars gives one, with a column for each label.
         """
         target = getattr(self, "_target", None)
         if target is not None and target.kind == "multilabel-indicator":
-            return self._as_labels(self._positive(X))
+            return self._like(X, self._as_labels(self._positive(X)))
         scores = self._checked_scores(X)
         if self._target.kind == "binary":
             return self.classes_[(scores.ravel() > 0).astype(int)]
@@ -169,15 +189,40 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
 
         Returns
         -------
-        probabilities : ndarray of shape (n_samples, n_labels), or (n_samples,
-            n_classes) with rows that sum to 1 if fitted on a 1-D y
+        probabilities : ndarray or data frame of shape (n_samples, n_labels), or ndarray
+            of shape (n_samples, n_classes) with rows that sum to 1 if fitted on a 1-D y
+            A data frame of pandas or polars gives one, with a column for each label.
         """
         inside = self._probabilities(self._checked_scores(X))
         if self._target.kind == "binary":
             return np.hstack([1.0 - inside, inside])
         if self._target.kind == "multiclass":
             inside /= inside.sum(axis=1, keepdims=True)
-        return inside
+        return self._like(X, inside)
+
+    def score(self, X: MatrixLike, y: MatrixLike, sample_weight: Any = None) -> float:
+        """Return the accuracy: the share of rows with every label right.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
+            True labels, as in ``fit``. A row with a tag that ``fit`` has not seen is
+            wrong.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            Between 0 and 1.
+        """
+        if (tags := tag_rows(y)) is None:
+            return float(super().score(X, y, sample_weight))
+        known, others = indicator_of(tags, self.label_names_)
+        right = (known == np.asarray(self.predict(X))).all(axis=1) & ~others
+        return float(np.average(right, weights=sample_weight))
 
     def _probabilities(self, scores: Array) -> Array:
         return _bend(scores + 0.5)
@@ -208,8 +253,13 @@ class LinearMultiLabelClassifier(MultiLabelClassifier):
         """Return the features that the scores are linear in: the checked rows."""
         return X
 
+    def _product(self, X: Matrix) -> Array:
+        """Return the scores of checked rows, less the intercepts."""
+        product: Array = self._features(X) @ self.coef_.T
+        return product
+
     def _scores(self, X: Matrix) -> Array:
-        scores: Array = self._features(X) @ self.coef_.T
+        scores = self._product(X)
         scores += self.intercept_
         return scores
 
@@ -226,7 +276,36 @@ class LinearMultiLabelClassifier(MultiLabelClassifier):
                 small = X if X.size < product.size else product
                 if math.isfinite(np.vdot(small, small)):
                     return product
-        return self._features(self._checked_rows(X)) @ self.coef_.T
+        return self._product(self._checked_rows(X))
+
+    def why(
+        self, x: Any, labels: Any = None, *, X: Any = None, n_terms: int = 8
+    ) -> Any:
+        """Explain the decision scores of one row, by terms that add up to them.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,) or (1, n_features)
+            The row.
+        labels : sequence, default=None
+            Names of the labels to explain. None for those predicted, at most five, or
+            the one of highest score if there are none.
+        X : array-like of shape (n_samples, n_features), default=None
+            Rows such as those of ``fit``: contributions are then relative to their
+            mean. By default they are relative to a row of zeros or, with a kernel, to
+            the mean of its landmarks.
+        n_terms : int, default=8
+            Most terms of each kind; the others are summed up.
+
+        Returns
+        -------
+        explanation : Explanation
+            A table of features, neighbors and other labels with what each contributes;
+            see :func:`homi.why`, which takes pipelines, too.
+        """
+        from homi.explorer.why import why
+
+        return why(self, x, labels, X=X, n_terms=n_terms)
 
     def _is_plain(self, X: Matrix) -> bool:
         """Return True for an array like that of fit: only its values need checks."""

@@ -12,10 +12,14 @@ from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from homi.arrays import as_numbers, canonical, dense
+from homi.base.tags import Tags, binarize_tags, tag_rows, warn_of_joined_tags
 from homi.typing import Mask, Matrix, MatrixLike
 
-#: Estimator that accepts missing labels.
-_HINT = ', or use HOMI(missing_labels="ignore"), which imputes columns of 0 and 1'
+#: Estimators that accept missing labels.
+_HINT = (
+    ', or use HOMI(missing_labels="ignore") or HOMICV(missing_labels="ignore"), which '
+    "impute columns of 0 and 1"
+)
 
 #: A dense Y with more entries, and a smaller share of ones, is converted to sparse.
 _LARGE, _SPARSE = 1_000_000, 0.1
@@ -56,14 +60,16 @@ def check_target(
     Parameters
     ----------
     Y : array-like or sparse matrix of shape (n_samples, n_labels) or (n_samples,)
-        0/1 or boolean indicators, or 1-D classes. Column names of a data frame
-        become the names of the labels.
+        0/1 or boolean indicators, 1-D classes, or a list of tags for each row. Column
+        names of a data frame, or the sorted tags, become the names of the labels.
     unknown : bool
         Whether NaN or None in an indicator matrix stands for a missing label;
         otherwise it is an error.
     compact : bool
         Whether to convert indicators to float64, sparse where that is much smaller.
     """
+    if (tags := tag_rows(Y)) is not None:
+        return _tags_target(tags)
     columns = getattr(Y, "columns", None)
     values = _values(Y)
     known = None
@@ -79,14 +85,27 @@ def check_target(
         )
     indicator = _check_indicator(values)
     indicator = _compact(indicator) if compact else indicator
-    names = _names(columns, values.shape[1])
+    # Integers keep their type, anything else becomes plain integers.
+    dtype = values.dtype if values.dtype.kind in "iu" else np.dtype(int)
+    return _multilabel(indicator, _names(columns, values.shape[1]), dtype, known)
+
+
+def _multilabel(
+    indicator: Matrix, names: NDArray[Any], dtype: np.dtype[Any], known: Mask | None
+) -> Target:
     # scikit-learn's convention for indicators. There are at least two: its scorers take
     # the last class as the positive one and negate scores where that is the first.
     classes = np.arange(max(2, len(names)))
-    # Integers keep their type, anything else becomes plain integers.
-    dtype = values.dtype if values.dtype.kind in "iu" else np.dtype(int)
     encoding = Encoding("multilabel-indicator", dtype)
     return Target(indicator, names, classes, encoding, known)
+
+
+def _tags_target(tags: list[Tags]) -> Target:
+    """Return one column for each tag, in the order of their names."""
+    indicator, names = binarize_tags(tags)
+    if np.prod(indicator.shape) <= _LARGE:
+        indicator = dense(indicator)
+    return _multilabel(_compact(indicator), names, np.dtype(int), None)
 
 
 def _values(Y: MatrixLike) -> Matrix:
@@ -206,6 +225,7 @@ def _binarize(y: NDArray[Any]) -> Target:
             f"y holds only one class, {classes[0]!r}: a classifier needs at least two; "
             "for a label that is constant, pass y as a 0/1 column."
         )
+    warn_of_joined_tags(classes)
     kind = type_of_target(y, input_name="y")
     names = classes[1:] if len(classes) == 2 else classes
     indicator = binarizer.transform(y).astype(np.float64)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from itertools import chain, pairwise
 from pathlib import Path
+from types import ModuleType
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -13,15 +15,20 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from homi.budget import Budget
-from homi.datasets import arff, libsvm, npz
+from homi.datasets import libsvm, npz
 from homi.datasets.dataset import Content, Dataset, Labels, Table
 from homi.datasets.files import number, short, split_name
 from homi.datasets.labels import check_unique, indicators, split
+from homi.extras import optional
 from homi.typing import Matrix
 
 Nominal: TypeAlias = Literal["codes", "onehot"]
 Missing: TypeAlias = Literal["error", "mean", "median", "most_frequent", "zero"]
 Vector: TypeAlias = NDArray[np.float64]
+
+#: Formats whose columns have names and may hold texts, and all formats.
+TABLES = (".csv", ".tsv", ".parquet")
+FORMATS = (".arff", ".npz", ".libsvm", ".svm", ".svmlight", ".txt", *TABLES)
 
 _NOMINAL = "its nominal features, as numbers,"
 
@@ -115,20 +122,32 @@ def _check_option(name: str, value: str, known: tuple[str, ...]) -> None:
 
 def parser(path: Path) -> Callable[[Path, Budget], Content]:
     """Return the parser for the format of a file."""
-    parsers = {".arff": arff.parse, ".npz": npz.parse}
-    parsers |= dict.fromkeys((".libsvm", ".svm", ".svmlight", ".txt"), libsvm.parse)
-    tables = {".csv": "parse_text", ".tsv": "parse_text", ".parquet": "parse_parquet"}
     form = split_name(path)[1]
-    if path.is_dir() or form not in {**parsers, **tables}:
+    if path.is_dir() or form not in FORMATS:
         raise ValueError(
-            f"not a file of a known format; expected {', '.join([*parsers, *tables])}, "
-            "optionally followed by .gz, .xz or .bz2."
+            f"not a file of a known format; expected {', '.join(FORMATS)}, optionally "
+            "followed by .gz, .xz or .bz2."
         )
-    if form in tables:
-        from homi.datasets import tables as module  # pyarrow is slow to import
+    if form == ".arff":
+        from homi.datasets import arff
 
-        return getattr(module, tables[form])
-    return parsers[form]
+        return arff.parse
+    if form in TABLES:
+        name = "parse_parquet" if form == ".parquet" else "parse_text"
+        return getattr(table_parsers(path), name)
+    return npz.parse if form == ".npz" else libsvm.parse
+
+
+def table_parsers(path: Path) -> ModuleType:
+    """Return the module that parses a table: Parquet needs pyarrow, text does not."""
+    is_text = split_name(path)[1] != ".parquet"
+    if is_text and find_spec("pyarrow") is None:
+        from homi.datasets import plain_csv
+
+        return plain_csv
+    with optional("reading Parquet"):
+        from homi.datasets import tables  # pyarrow is slow to import
+    return tables
 
 
 def _dataset(

@@ -74,6 +74,11 @@ def explain(
     >>> page.startswith("<!DOCTYPE html>"), "<title>Four labels</title>" in page
     (True, True)
     """
+    if path is not None and not isinstance(path, str | os.PathLike):
+        raise TypeError(
+            f"path must be the name of a file, got {_kind(path)}; pass data by name: "
+            "explain(X=X, y=y), explain('labels.html', X, y), or for one row why(x)."
+        )
     known = facts(
         model,
         X,
@@ -87,6 +92,11 @@ def explain(
         feature_names=feature_names,
     )
     return html(known, title) if path is None else write(known, Path(path), title)
+
+
+def _kind(data: Any) -> str:
+    shape = getattr(data, "shape", None)
+    return f"a {type(data).__name__}" + (f" of shape {shape}" if shape else "")
 
 
 def write(facts: Facts, path: Path, title: str) -> Path:

@@ -228,7 +228,7 @@ def _quality(model: Any, X: Matrix, y: Matrix, n_labels: int) -> Quality | None:
     scores = innermost(model).decision_function(innermost_rows(model, X))
     predicted = predicted_labels(model, X, n_labels)
     y = indicator(model, y, n_labels)
-    return quality(y, scores.reshape(-1, n_labels), predicted)
+    return quality(y, np.asarray(scores).reshape(-1, n_labels), predicted)
 
 
 def _dense(row: Matrix) -> Array:

@@ -5,12 +5,17 @@ from __future__ import annotations
 from itertools import combinations
 from typing import NamedTuple
 
-import networkx as nx  # type: ignore[import-untyped,unused-ignore]
 import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
+from homi.extras import install
 from homi.typing import Array, Indices
+
+try:
+    import networkx as nx  # type: ignore[import-untyped,unused-ignore]
+except ModuleNotFoundError:  # explanations of rows do not need it
+    nx = None
 
 #: Edges of each label in the layout.
 _EDGES = 6
@@ -53,6 +58,12 @@ def label_map(B: Array, seed: int = 0) -> Map:
     Groups are Louvain communities of this graph, the largest first. A label without
     edges is a group of its own.
     """
+    if nx is None:
+        raise ModuleNotFoundError(
+            "homi.explorer needs the package networkx, which is not installed; "
+            f"install it with: {install('explorer')}",
+            name="networkx",
+        )
     graph = _graph(mutual(B))
     if graph.number_of_edges() == 0:
         circle = nx.circular_layout(graph)

@@ -73,8 +73,8 @@ def learnt(
     params = core.get_params()
     _check_finite(core, params)
     kernel = params["kernel"] is not None
-    labels = _names(label_names, inner.label_names_, n_labels, "label")
-    own = getattr(inner, "feature_names_in_", [f"x{f}" for f in range(n_features)])
+    labels = _names(label_names, own_label_names(model), n_labels, "label")
+    own = own_feature_names(model, n_features)
     features = [] if kernel else _names(feature_names, own, n_features, "feature")
     return Learnt(
         names=labels,
@@ -149,6 +149,33 @@ def innermost_rows(model: Any, X: MatrixLike) -> MatrixLike:
             X = model[:-1].transform(X)
         model = inside
     return X
+
+
+def own_label_names(model: Any) -> list[Any]:
+    """Return the names of the labels, by the outermost model that knows them."""
+    while not hasattr(model, "label_names_"):
+        model = _wrapped(model)
+    names: list[Any] = model.label_names_.tolist()
+    return names
+
+
+def own_feature_names(model: Any, n_features: int) -> list[str]:
+    """Return the names of the innermost model's features: words of texts, columns."""
+    found = getattr(innermost(model), "feature_names_in_", None)
+    while found is None and (inside := _wrapped(model)) is not None:
+        if isinstance(model, Pipeline) and len(model) > 1:
+            found = _names_out(model[:-1])
+        model = inside
+    if found is None or len(found) != n_features:
+        return [f"x{f}" for f in range(n_features)]
+    return [str(name) for name in found]
+
+
+def _names_out(steps: Pipeline) -> Any:
+    try:
+        return steps.get_feature_names_out()
+    except (AttributeError, ValueError):  # a step that does not name its output
+        return None
 
 
 def fitted_core(model: Any) -> Any:

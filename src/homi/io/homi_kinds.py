@@ -20,6 +20,7 @@ from homi.io.fitted import (
 from homi.io.forest_kind import dump_forest, load_forest
 from homi.io.tensors import Out, Source
 from homi.io.values import decode, encode
+from homi.model.held_out_quality import LABEL_COLUMNS, METRICS
 from homi.model.homi import HOMI
 from homi.model.homi_cv import HOMICV
 from homi.model.kernel_map import KERNELS, RATES, KernelMap
@@ -139,6 +140,8 @@ _OF_CHOICE = (
     "cv_results_",
     "search_report_",
 )
+#: Its quality on held-out rows; files of earlier versions have none.
+_QUALITY = ("held_out_metrics_", "held_out_labels_")
 #: What turns its scores into log-odds.
 _ODDS = ("odds_slope_", "odds_offset_")
 
@@ -160,6 +163,7 @@ def dump_homi_cv(model: HOMICV, out: Out) -> Fields:
         **facts_of(model),
         **features_of(model),
         **{name: encode(getattr(model, name), name) for name in _OF_CHOICE},
+        **{n: encode(getattr(model, n), n) for n in _QUALITY if hasattr(model, n)},
         "best": {"params": params_of(best), "fitted": dump_homi(best, out)},
     }
 
@@ -174,6 +178,7 @@ def load_homi_cv(params: Any, fitted: Any, source: Source) -> HOMICV:
         # Files of earlier versions have no report.
         if name in fitted or name != "search_report_":
             setattr(model, name, decode(fitted[name]))
+    _set_quality(model, fitted, n_labels)
     best = load_homi(fitted["best"]["params"], fitted["best"]["fitted"], source)
     sizes = (len(best.label_names_), best.n_features_in_)
     if sizes != (n_labels, n_features):
@@ -189,3 +194,19 @@ def load_homi_cv(params: Any, fitted: Any, source: Source) -> HOMICV:
         model.forest_slope_ = source.floats("forest_slope_", (n_labels,))
         model.forest_ = load_forest(source.under("forest"), n_features, n_labels)
     return model
+
+
+def _set_quality(model: HOMICV, fitted: Any, n_labels: int) -> None:
+    """Set the quality on held-out rows: numbers, and a table of the labels."""
+    if not all(name in fitted for name in _QUALITY):
+        return
+    metrics, table = (decode(fitted[name]) for name in _QUALITY)
+    sizes = {len(column) for column in table.values()}
+    if set(metrics) != set(METRICS) or set(table) != set(LABEL_COLUMNS):
+        raise ModelFileError("the quality on held-out rows has other metrics.")
+    if sizes != {n_labels}:
+        raise ModelFileError("the quality on held-out rows is of other labels.")
+    numbers = [*metrics.values(), *table["positives"], *table["auc"], *table["f1"]]
+    if not all(type(value) in (int, float) for value in numbers):
+        raise ModelFileError("the quality on held-out rows is not made of numbers.")
+    model.held_out_metrics_, model.held_out_labels_ = metrics, table

@@ -23,8 +23,9 @@ from homi.io.preprocessing_kind import dump_column_transformer, load_column_tran
 from homi.io.tensors import Out, Source
 from homi.io.values import decode, encode
 from homi.typing import Fields, Matrix
+from homi.version import __version__
 
-_PACKAGES = ("homi", "numpy", "scipy", "scikit-learn")
+_PACKAGES = ("numpy", "scipy", "scikit-learn")
 
 #: What homi, numpy and scikit-learn raise on malformed values.
 _MALFORMED = (
@@ -217,7 +218,7 @@ def fingerprint(X: Matrix, Y: Matrix) -> Fields:
 
 def _made() -> Fields:
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    versions = {"python": platform.python_version()}
+    versions = {"python": platform.python_version(), "homi": __version__}
     for package in _PACKAGES:
         try:
             versions[package] = version(package)

@@ -10,6 +10,7 @@ from homi.linear.pooled_platt import (
     choose_strength,
     fit_pooled_sigmoids,
     log_loss,
+    mean_of_cells,
 )
 
 __all__ = [
@@ -24,4 +25,5 @@ __all__ = [
     "fit_sigmoids",
     "held_out_margins",
     "log_loss",
+    "mean_of_cells",
 ]

@@ -48,12 +48,14 @@ class _Fit(NamedTuple):
         """Return the fit of some labels."""
         if len(some) == len(self.mean):
             return self
-        parts = self.Z[:, some], self.targets[:, some]
-        return _Fit(*parts, self.weights, self.unit[some], self.mean[some])
+        w = self.weights
+        w = w if w is None or w.ndim == 1 else w[:, some]
+        parts = self.Z[:, some], self.targets[:, some], w
+        return _Fit(*parts, self.unit[some], self.mean[some])
 
     def sum(self, A: Array) -> Array:
         """Return the sum over rows."""
-        return A.sum(axis=0) if self.weights is None else self.weights @ A
+        return A.sum(axis=0) if self.weights is None else _sums(self.weights, A)
 
 
 def fit_pooled_sigmoids(
@@ -82,8 +84,9 @@ def fit_pooled_sigmoids(
         Their labels, 0 or 1.
     strength : float
         Precision k of the prior.
-    weights : ndarray of shape (n_samples,), or None
-        Weights of the rows; None for 1 each.
+    weights : ndarray of shape (n_samples,) or (n_samples, n_labels), or None
+        Weights of the rows, or of each label of each row: 0 for a missing label. None
+        for 1 each.
     start : PooledSigmoids or None
         Sigmoids of similar scores to start from.
     tol : float
@@ -94,7 +97,8 @@ def fit_pooled_sigmoids(
     Returns
     -------
     sigmoids : PooledSigmoids
-        One sigmoid for each label; a label with constant scores has slope 0.
+        One sigmoid for each label. A label with constant scores, or without weight, has
+        slope 0.
     """
     fit = _prepare(scores, Y, weights)
     line = _start(fit) if start is None else start.line.copy()
@@ -116,7 +120,8 @@ def fit_pooled_sigmoids(
 def choose_strength(scores: Array, Y: Array, weights: Array | None = None) -> float:
     """Return the strength of greatest likelihood on rows that were held out."""
     halves = np.arange(len(Y)) % 2 == 0
-    if not Y[halves].any() or not Y[~halves].any():
+    ones = Y if weights is None or weights.ndim == 1 else Y * weights
+    if not ones[halves].any() or not ones[~halves].any():
         return STRENGTH
     losses = dict.fromkeys(_STRENGTHS, 0.0)
     for part in (halves, ~halves):
@@ -131,20 +136,40 @@ def choose_strength(scores: Array, Y: Array, weights: Array | None = None) -> fl
 
 
 def log_loss(Y: Array, P: Array, weights: Array | None = None) -> float:
-    """Return the mean negative log-likelihood of labels, given probabilities."""
-    losses = -np.log(np.where(Y > 0, P, 1.0 - P)).mean(axis=1)
-    return float(np.average(losses, weights=weights))
+    """Return the mean negative log-likelihood of labels, given probabilities.
+
+    ``weights`` are those of rows or of cells; the loss of no weight at all is 0.
+    """
+    return mean_of_cells(-np.log(np.where(Y > 0, P, 1.0 - P)), weights)
+
+
+def mean_of_cells(values: Array, weights: Array | None = None) -> float:
+    """Return the mean of a matrix, weighted by rows or by cells; 0 without weight."""
+    if weights is None or weights.ndim == 1:
+        values = values.mean(axis=1)
+    if weights is not None and not weights.any():
+        return 0.0
+    return float(np.average(values, weights=weights))
+
+
+def _sums(weights: Array, A: Array) -> Array:
+    """Return the weighted sum of each column."""
+    if weights.ndim == 1:
+        return weights @ A
+    return np.einsum("ij,ij->j", weights, A)
 
 
 def _prepare(scores: Array, Y: Array, weights: Array | None) -> _Fit:
-    total = float(len(Y)) if weights is None else float(weights.sum())
     w = np.ones(len(Y)) if weights is None else weights
-    positives = w @ Y
+    total = w.sum(axis=0)
+    positives = _sums(w, Y)
     negatives = total - positives
     targets = np.where(Y > 0, (positives + 1) / (positives + 2), 1 / (negatives + 2))
-    mean = w @ scores / total
+    # Without weight, the mean and the deviation are 0.
+    count = np.where(total > 0, total, 1.0)
+    mean = _sums(w, scores) / count
     Z = scores - mean
-    deviation = np.sqrt(w @ (Z * Z) / total)
+    deviation = np.sqrt(_sums(w, Z * Z) / count)
     flat = deviation <= 1e-12 * np.maximum(np.abs(mean), 1.0)
     unit = np.where(flat, 0.0, 1.0 / np.where(flat, 1.0, deviation))
     return _Fit(Z * unit, targets, weights, unit, mean)
@@ -152,8 +177,10 @@ def _prepare(scores: Array, Y: Array, weights: Array | None) -> _Fit:
 
 def _start(fit: _Fit) -> Array:
     """Return slopes of 1, and offsets by the share of each label."""
-    total = fit.sum(np.ones((len(fit.Z), 1)))[0]
-    share = np.clip(fit.sum(fit.targets) / total, 1e-12, 1 - 1e-12)
+    total = fit.sum(np.ones((len(fit.Z), 1)))
+    known = total > 0
+    share = np.where(known, fit.sum(fit.targets) / np.where(known, total, 1.0), 0.5)
+    share = np.clip(share, 1e-12, 1 - 1e-12)
     return np.vstack([np.zeros_like(share), np.log(share / (1.0 - share))])
 
 

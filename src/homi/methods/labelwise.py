@@ -87,13 +87,15 @@ class MarginClassifier(LabelwiseClassifier):
 
         Returns
         -------
-        probabilities : ndarray of shape (n_samples, n_labels), or (n_samples,
-            n_classes) with rows that sum to 1 if fitted on a 1-D y
+        probabilities : ndarray or data frame of shape (n_samples, n_labels), or ndarray
+            of shape (n_samples, n_classes) with rows that sum to 1 if fitted on a 1-D y
+            A data frame of pandas or polars gives one, with a column for each label.
         """
         rows = self._checked_rows(X)
         if self._target.kind == "multilabel-indicator":
             predicted = self._model.margins(rows) > 0
-            return agreeing(self._model.probabilities(rows), predicted)
+            P = agreeing(self._model.probabilities(rows), predicted)
+            return self._like(X, P)
         return super().predict_proba(X)
 
     def ranking_scores(self, X: MatrixLike) -> Array:

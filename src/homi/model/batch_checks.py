@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.preprocessing import label_binarize
 from sklearn.utils.validation import column_or_1d
 
+from homi.base.tags import tag_rows
 from homi.base.targets import Encoding, Target, check_target
 from homi.typing import Matrix
 
@@ -81,7 +82,10 @@ def _first_no_label(y: Matrix) -> int | None:
         if not len(bad):
             return None
         return int(np.searchsorted(y.indptr, bad[0], side="right")) - 1
-    values = np.asarray(y)
+    try:
+        values = np.asarray(y)
+    except ValueError:  # rows of different lengths
+        return None
     if values.ndim != 2 or values.dtype.kind not in "buif":
         return None
     return _first(((values != 0) & (values != 1)).any(axis=1))
@@ -93,6 +97,11 @@ def _first(bad: Any) -> int | None:
 
 def batch_target(y: Matrix, classes: Any) -> Target:
     """Return the labels of a batch; a 1-D y as columns for all classes."""
+    if tag_rows(y) is not None:
+        raise ValueError(
+            "lists of tags name the labels of this batch only; pass the columns of all "
+            "batches: MultiLabelBinarizer(classes=tags).fit_transform(y)."
+        )
     if sparse.issparse(y) or _is_indicator(y):
         return check_target(y, compact=False)
     if classes is None:

@@ -55,7 +55,7 @@ def fit_blend(
     forest : ndarray of shape (n_samples, n_labels)
         Out-of-bag log-odds of a forest.
     Y, weights
-        Labels, and weights of the rows or None.
+        Labels, and weights of the rows, or of each label of each row, or None.
 
     Returns
     -------

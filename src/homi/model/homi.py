@@ -11,6 +11,7 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Literal, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
@@ -18,6 +19,7 @@ from homi.base._compat import CallbackSupportMixin, Interval, StrOptions
 from homi.base.classifier import LinearMultiLabelClassifier
 from homi.base.validation import checks_parameters, reports_to_callbacks
 from homi.base.warn import warn
+from homi.model.batches import row_slices
 from homi.model.dask_predict import DaskPredictMixin
 from homi.model.dask_rows import DaskRows, is_collection
 from homi.model.fitted_attributes import fitted_attributes
@@ -29,7 +31,7 @@ from homi.model.route import Fitted, choose_route
 from homi.model.rows_input import InMemoryRows, RowsInput
 from homi.model.weights import check_label_weight, check_sample_weight
 from homi.solver import OnSweep, total
-from homi.typing import Fields, Matrix, MatrixLike, RandomState
+from homi.typing import Array, Fields, Matrix, MatrixLike, RandomState
 
 #: The default, about which nobody is warned.
 _NEIGHBORS = 10
@@ -289,9 +291,10 @@ class HOMI(
             Rows. A Dask array or data frame is read where its blocks are; then y must
             be one, too.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
-            Labels: 0/1 or boolean, one column each, or 1-D classes. The column names
-            of a data frame are kept as ``label_names_``. NaN or None is a label that is
-            not known, if ``missing_labels="ignore"``.
+            Labels: 0/1 or boolean, one column each, 1-D classes, or a list of tags for
+            each row. The column names of a data frame, or the sorted tags, are kept as
+            ``label_names_``. NaN or None is a label that is not known, if
+            ``missing_labels="ignore"``.
         sample_weight : array-like of shape (n_samples,) or float, default=None
             Weights of the rows: one of weight w counts as w equal rows, also in the
             graph, and one of weight 0 not at all. None for 1 each.
@@ -360,6 +363,15 @@ class HOMI(
 
     def _features(self, X: Matrix) -> Matrix:
         return X if self._kernel_map is None else self._kernel_map(X)
+
+    def _product(self, X: Matrix) -> Array:
+        if self._kernel_map is None:
+            return super()._product(X)
+        # Kernel values of all rows may not fit into memory.
+        product = np.empty((X.shape[0], len(self.coef_)))
+        for rows in row_slices(len(product), self.coef_.shape[1]):
+            product[rows] = super()._product(X[rows])
+        return product
 
     def _is_plain(self, X: Matrix) -> bool:
         return getattr(self, "_kernel_map", None) is None and super()._is_plain(X)

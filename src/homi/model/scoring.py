@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from homi.linear import log_loss
+from homi.linear import log_loss, mean_of_cells
 from homi.metrics import METRICS
 from homi.typing import Matrix
 
@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 _LEAST = 1e-6
 
 #: From labels (0/1), scores (a label is predicted above one half) and weights of the
-#: rows, or None, to a value. Greater is better.
+#: rows, or of each label of each row, or None, to a value. Greater is better.
 Objective = Callable[[Any, Array, Array | None], float]
 
 
@@ -28,12 +28,16 @@ def negative_log_loss(Y: Matrix, scores: Array, weights: Array | None = None) ->
 
 
 def average_precision(Y: Matrix, scores: Array, weights: Any = None) -> float:
-    """Return the micro-averaged average precision; weights have no effect.
+    """Return the micro-averaged average precision of labels that are known.
 
-    The value of scikit-learn's ``average_precision_score``, faster: values are sorted
-    instead of indices, and only those of positives are visited.
+    Weights have no other effect. The value of scikit-learn's
+    ``average_precision_score``, faster: values are sorted instead of indices, and only
+    those of positives are visited.
     """
-    ones = np.sort(scores[np.asarray(Y, dtype=bool)])
+    positive = np.asarray(Y, dtype=bool)
+    if weights is not None and weights.ndim == 2:
+        positive, scores = positive[weights > 0], scores[weights > 0]
+    ones = np.sort(scores[positive])
     if not len(ones):
         return 0.0
     everything = np.sort(scores, axis=None)
@@ -47,8 +51,7 @@ def negative_squared_error(
     Y: Matrix, scores: Array, weights: Array | None = None
 ) -> float:
     """Return the negative mean squared error, the criterion of ``RidgeCV``."""
-    errors = np.mean((Y - scores) ** 2, axis=1)
-    return -float(np.average(errors, weights=weights))
+    return -mean_of_cells((Y - scores) ** 2, weights)
 
 
 _OWN: dict[str, Objective] = {
@@ -59,6 +62,15 @@ _OWN: dict[str, Objective] = {
 
 #: Names of objectives: three of this module, and every metric of ``homi.metrics``.
 OBJECTIVES = tuple(_OWN | METRICS)
+
+
+def check_missing(scoring: str | Callable[..., float]) -> None:
+    """Raise an error for an objective that needs all labels of a row."""
+    if scoring not in _OWN:
+        raise ValueError(
+            f"scoring={scoring!r} needs all labels of a row, but some are missing; "
+            f"pass one of {', '.join(map(repr, _OWN))}, which use known labels only."
+        )
 
 
 def objective(scoring: str | Callable[[Any, Array], float]) -> Objective:

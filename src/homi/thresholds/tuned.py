@@ -17,7 +17,12 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from homi.arrays import canonical, dense
 from homi.base._compat import Interval, StrOptions
-from homi.base.classifier import MultiLabelClassifier, agreeing, strictly_inside
+from homi.base.classifier import (
+    LinearMultiLabelClassifier,
+    MultiLabelClassifier,
+    agreeing,
+    strictly_inside,
+)
 from homi.base.targets import check_target
 from homi.base.validation import checks_parameters
 from homi.thresholds.calibrate import Method, fit_maps, held_out_maps
@@ -223,8 +228,9 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):  # type: ignore
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
             Training rows, passed to the classifier unchanged.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
-            Labels: 0/1 or boolean with one column per label, or 1-D with two classes.
-            Column names of a data frame become ``label_names_``.
+            Labels: 0/1 or boolean with one column per label, 1-D with two classes, or a
+            list of tags for each row. Column names of a data frame, or the sorted tags,
+            become ``label_names_``.
 
         Returns
         -------
@@ -362,6 +368,8 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):  # type: ignore
         scores = self._raw_scores(X)
         return scores.ravel() if self._target.kind == "binary" else scores
 
+    why = LinearMultiLabelClassifier.why
+
     @_available_if_probabilities
     def predict_proba(self, X: MatrixLike) -> Array:
         """Return the probability of each label, calibrated on held-out scores.
@@ -379,8 +387,9 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):  # type: ignore
 
         Returns
         -------
-        probabilities : ndarray of shape (n_samples, n_labels), or (n_samples, 2) with
-            rows that sum to 1 if fitted on a 1-D y
+        probabilities : ndarray or data frame of shape (n_samples, n_labels), or ndarray
+            of shape (n_samples, 2) with rows that sum to 1 if fitted on a 1-D y
+            A data frame of pandas or polars gives one, with a column for each label.
         """
         check_is_fitted(self, "estimator_")
         if self.calibration is None:
@@ -391,7 +400,9 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):  # type: ignore
         if self._is_agreeing:
             P = agreeing(P, self._scores(X) > 0)
         P = strictly_inside(P)
-        return np.hstack([1.0 - P, P]) if self._target.kind == "binary" else P
+        if self._target.kind == "binary":
+            return np.hstack([1.0 - P, P])
+        return self._like(X, P)
 
     def __sklearn_tags__(self) -> Any:
         """Return scikit-learn's tags."""

@@ -1,0 +1,87 @@
+"""Predictions by name: tags of rows, and their most probable labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from homi.typing import MatrixLike
+
+
+class NamedAnswersMixin:
+    """Prediction methods that return names instead of columns."""
+
+    label_names_: NDArray[Any]
+    classes_: NDArray[Any]
+    _target: Any
+
+    def predict_tags(self, X: MatrixLike, **params: Any) -> list[list[Any]]:
+        """Return the names of the predicted labels of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to label.
+        **params
+            Further arguments of ``predict``.
+
+        Returns
+        -------
+        tags : list of list
+            Names in the order of ``label_names_``, none for a row without labels. After
+            a fit to a 1-D y, the class of each row.
+        """
+        return named_tags(self, self.predict(X, **params))  # type: ignore[attr-defined]
+
+    def top_k(
+        self, X: MatrixLike, k: int = 5, **params: Any
+    ) -> list[list[tuple[Any, float]]]:
+        """Return the most probable labels of each row with their probabilities.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to label.
+        k : int in [1, inf), default=5
+            Number of labels for each row; all of them if there are fewer.
+        **params
+            Further arguments of ``predict_proba``.
+
+        Returns
+        -------
+        labels : list of list of (name, probability)
+            Most probable first; equally probable ones in the order of
+            ``label_names_``. After a fit to a 1-D y, the most probable classes.
+        """
+        check_k(k)
+        P = self.predict_proba(X, **params)  # type: ignore[attr-defined]
+        return named_top_k(self, P, k)
+
+
+def check_k(k: Any) -> None:
+    """Raise ValueError unless k is a positive integer."""
+    if type(k) is bool or not isinstance(k, int | np.integer) or k < 1:
+        raise ValueError(f"k must be a positive integer, got {k!r}; pass k=5.")
+
+
+def named_tags(classifier: Any, predicted: Any) -> list[list[Any]]:
+    """Return the names of predicted labels, an indicator matrix or 1-D classes."""
+    predicted = np.asarray(predicted)
+    if predicted.ndim == 1:
+        return [[name] for name in predicted.tolist()]
+    names = classifier.label_names_
+    return [names[row].tolist() for row in predicted > 0]
+
+
+def named_top_k(classifier: Any, P: Any, k: int) -> list[list[tuple[Any, float]]]:
+    """Return the k largest probabilities of each row with the names of the columns."""
+    P = np.asarray(P)
+    is_indicator = classifier._target.kind == "multilabel-indicator"
+    names = (classifier.label_names_ if is_indicator else classifier.classes_).tolist()
+    best = np.argsort(-P, axis=1, kind="stable")[:, :k]
+    return [
+        [(names[j], float(row[j])) for j in columns]
+        for row, columns in zip(P, best, strict=True)
+    ]
