@@ -20,7 +20,7 @@ from homi.datasets import Dataset, load
 from homi.datasets.load import at_hand
 from homi.graph import neighbor_laplacian
 from homi.metrics import PAPER_METRICS, evaluate, macro_auc
-from homi.model import homi_cv
+from homi.model import final_odds
 from homi.moments import Moments
 from homi.solver import Problem
 
@@ -174,14 +174,14 @@ def cache_of_the_tests(tmp_path_factory):
 
 
 #: Trees of a forest of HOMICV, and how many most tests grow.
-ALL_TREES, FEW_TREES = homi_cv._TREES, 20
+ALL_TREES, FEW_TREES = final_odds._TREES, 20
 
 
 @pytest.fixture(autouse=True, scope="session")
 def forests_of_the_tests():
     """Forests are small where a test does not ask for ``all_trees``."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(homi_cv, "_TREES", FEW_TREES)
+        patch.setattr(final_odds, "_TREES", FEW_TREES)
         yield
 
 
@@ -189,7 +189,7 @@ def forests_of_the_tests():
 def all_trees():
     """As many trees as HOMICV grows for a user, until the module ends."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(homi_cv, "_TREES", ALL_TREES)
+        patch.setattr(final_odds, "_TREES", ALL_TREES)
         yield
 
 
