@@ -71,9 +71,11 @@ def save(
 
     Parameters
     ----------
-    model : HOMI, HOMICV, TunedThresholds or Pipeline
-        Fitted. A TunedThresholds or a Pipeline may be around a HOMI or HOMICV, and
-        the first step of a Pipeline a TfidfVectorizer.
+    model : classifier of homi, TunedThresholds or Pipeline
+        Fitted. Steps of a Pipeline before the classifier may be TfidfVectorizer,
+        CountVectorizer, TfidfTransformer, StandardScaler, MinMaxScaler, MaxAbsScaler,
+        Normalizer, SimpleImputer, OneHotEncoder, TruncatedSVD, and a ColumnTransformer,
+        FeatureUnion or Pipeline of these.
     path : path
         File to write, by convention with the suffix ``.homi``. An existing file is
         replaced once the new one is complete.
@@ -95,9 +97,10 @@ def save(
 
     Notes
     -----
-    The file holds two parts of the training data: the landmarks of a kernel, which are
-    rows, and the vocabulary of texts. ``filled_labels_``, labels of the training rows,
-    are not saved.
+    The file holds parts of the training data: the landmarks of a kernel, which are
+    rows, labels in the leaves of trees, all rows of MLkNN, LIFT and BILAS with their
+    labels, the vocabulary of texts, and categories. ``filled_labels_``, labels of the
+    training rows, are not saved.
 
     Examples
     --------
