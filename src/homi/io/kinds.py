@@ -6,18 +6,38 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.pipeline import Pipeline
+from sklearn.compose import ColumnTransformer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from homi.dependence import LabelDependence
+from homi.io.compose_kinds import (
+    WORDS,
+    dump_columns,
+    dump_union,
+    load_columns,
+    load_union,
+)
 from homi.io.errors import ModelFileError
 from homi.io.fitted import facts_of, params_of, rebuilt, set_facts
 from homi.io.homi_kinds import CODE, dump_homi, dump_homi_cv, load_homi, load_homi_cv
 from homi.io.joint_kind import dump_joint_model, load_joint_model
 from homi.io.method_kinds import METHODS, check_method, dump_method, load_method
 from homi.io.tensors import Out, Source
-from homi.io.text_kind import check_savable, dump_tfidf, load_tfidf
+from homi.io.text_kind import (
+    check_savable,
+    dump_counts,
+    dump_tfidf,
+    load_counts,
+    load_tfidf,
+)
+from homi.io.transformer_kinds import (
+    CLASSES,
+    check_transformer,
+    dump_transformer,
+    load_transformer,
+)
 from homi.io.tuned_kind import dump_maps, dump_rule, load_maps, load_rule
 from homi.io.values import decode, encode
 from homi.model.homi import HOMI
@@ -39,20 +59,18 @@ def dump(model: Any, out: Out, *, fitted: bool = True) -> Node:
     if type(model) not in _CLASSES:
         raise ModelFileError(
             f"a {kind} cannot be saved; a model file holds a classifier of homi, or a "
-            "TunedThresholds, a LabelDependence or a Pipeline of TfidfVectorizer "
-            "around one."
+            "TunedThresholds, LabelDependence or Pipeline around one. Steps of a "
+            f"Pipeline are {', '.join(_STEPS)}."
         )
     if callable(getattr(model, "kernel", None)):
         raise ModelFileError(CODE)
     if fitted:
         check_is_fitted(model)
-    if type(model) is TfidfVectorizer:
-        check_savable(model)
-    if kind in METHODS:
-        check_method(model)
-    node: Node = {"kind": kind}
-    if type(model) is Pipeline:
-        return {**node, **_dump_pipeline(model, out, fitted=fitted)}
+    if kind in _CHECKS:
+        _CHECKS[kind](model)
+    node: Node = {"kind": kind, **_output(model)}
+    if kind in _NESTED:
+        return {**node, **_NESTED[kind](model, out, dump, fitted)}
     left_out = ("estimator",) if type(model) in _WRAPPERS else ()
     node["params"] = params_of(model, left_out)
     if left_out:
@@ -67,18 +85,29 @@ def load(node: Any, source: Source, depth: int = 0) -> Any:
     kind = node.get("kind") if isinstance(node, dict) else None
     if kind not in _LOAD or depth > _MAX_DEPTH:
         raise ModelFileError(f"a model of kind {str(kind)[:40]!r} is unknown here.")
-    return _LOAD[kind](node, source, depth)
+    model = _LOAD[kind](node, source, depth)
+    if "output" in node:
+        if node["output"] not in _OUTPUTS or not hasattr(model, "set_output"):
+            raise ModelFileError("its output is of an unknown kind.")
+        model.set_output(transform=node["output"])
+    return model
 
 
-def _dump_pipeline(model: Pipeline, out: Out, *, fitted: bool) -> Node:
+def _output(model: Any) -> Node:
+    """Return the kind of output that ``set_output`` was given, if it was."""
+    chosen = getattr(model, "_sklearn_output_config", {}).get("transform")
+    return {} if chosen is None else {"output": chosen}
+
+
+def _dump_pipeline(model: Pipeline, out: Out, dump: Any, fitted: bool) -> Node:
     if model.memory is not None:
         raise ModelFileError(
             "a Pipeline with memory cannot be saved; set it to None by "
             "set_params(memory=None)."
         )
     steps = [
-        [name, dump(step, out.under(f"step{j}"), fitted=fitted)]
-        for j, (name, step) in enumerate(model.steps)
+        [name, s if s in WORDS else dump(s, out.under(f"step{j}"), fitted=fitted)]
+        for j, (name, s) in enumerate(model.steps)
     ]
     options = params_of(model, ("steps",))
     return {"params": options, "steps": steps, "fitted": fitted}
@@ -89,13 +118,14 @@ def _load_pipeline(node: Node, source: Source, depth: int) -> Pipeline:
     for j, (name, step) in enumerate(node["steps"]):
         if not isinstance(name, str):
             raise ModelFileError("a step of the pipeline has no name.")
-        steps.append((name, load(step, source.under(f"step{j}"), depth + 1)))
+        part = source.under(f"step{j}")
+        steps.append((name, step if step in WORDS else load(step, part, depth + 1)))
     if node["params"].get("memory") is not None:
         # joblib would read pickles from there.
         raise ModelFileError("its Pipeline names a directory for its memory.")
-    if [type(step) for _, step in steps[:-1]] != [TfidfVectorizer] * (len(steps) - 1):
+    if not all(s in WORDS or hasattr(s, "transform") for _, s in steps[:-1]):
         raise ModelFileError(
-            "its Pipeline has a step other than TfidfVectorizer before the model."
+            "a step before the last of its Pipeline transforms nothing."
         )
     return rebuilt(Pipeline, node["params"], steps=steps)
 
@@ -164,11 +194,45 @@ def _simple(read: Callable[[Any, Any, Source], Any]) -> Callable[..., Any]:
     )
 
 
+def _nested(read: Callable[[Any, Source, Any], Any]) -> Callable[..., Any]:
+    """Return a function that loads a transformer made of others."""
+
+    def load_nested(node: Node, source: Source, depth: int) -> Any:
+        def load_step(part: Any, of: Source) -> Any:
+            step = load(part, of, depth + 1)
+            if not hasattr(step, "transform"):
+                raise ModelFileError("a step of its preprocessing transforms nothing.")
+            return step
+
+        return read(node, source, load_step)
+
+    return load_nested
+
+
+#: Kinds of output of transformers.
+_OUTPUTS = ("default", "pandas", "polars")
+
+_TEXTS = ("CountVectorizer", "TfidfVectorizer")
+_STEPS = sorted([*CLASSES, *_TEXTS, "ColumnTransformer", "FeatureUnion"])
+
 _WRAPPERS = (TunedThresholds, LabelDependence)
 _CLASSES = (
-    *(HOMI, HOMICV, *_WRAPPERS, Pipeline, TfidfVectorizer),
+    *(HOMI, HOMICV, *_WRAPPERS, Pipeline, TfidfVectorizer, CountVectorizer),
+    *(ColumnTransformer, FeatureUnion, *CLASSES.values()),
     *(method.cls for method in METHODS.values()),
 )
+
+_CHECKS: dict[str, Callable[[Any], None]] = {
+    **dict.fromkeys(_TEXTS, check_savable),
+    **dict.fromkeys(CLASSES, check_transformer),
+    **dict.fromkeys(METHODS, check_method),
+}
+
+_NESTED: dict[str, Callable[..., Node]] = {
+    "Pipeline": _dump_pipeline,
+    "ColumnTransformer": dump_columns,
+    "FeatureUnion": dump_union,
+}
 
 _DUMP: dict[str, Callable[[Any, Out], Node]] = {
     "HOMI": dump_homi,
@@ -176,7 +240,9 @@ _DUMP: dict[str, Callable[[Any, Out], Node]] = {
     "TunedThresholds": _dump_tuned,
     "LabelDependence": _dump_dependence,
     "TfidfVectorizer": dump_tfidf,
+    "CountVectorizer": dump_counts,
     **dict.fromkeys(METHODS, dump_method),
+    **dict.fromkeys(CLASSES, dump_transformer),
 }
 
 _LOAD: dict[str, Callable[..., Any]] = {
@@ -186,5 +252,9 @@ _LOAD: dict[str, Callable[..., Any]] = {
     "TunedThresholds": _load_tuned,
     "LabelDependence": _load_dependence,
     "Pipeline": _load_pipeline,
+    "CountVectorizer": _simple(load_counts),
+    "ColumnTransformer": _nested(load_columns),
+    "FeatureUnion": _nested(load_union),
     **{kind: _simple(partial(load_method, kind)) for kind in METHODS},
+    **{kind: _simple(partial(load_transformer, kind)) for kind in CLASSES},
 }

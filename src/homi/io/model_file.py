@@ -72,9 +72,11 @@ def save(
 
     Parameters
     ----------
-    model : HOMI, HOMICV, TunedThresholds, LabelDependence or Pipeline
-        Fitted. The last three may be around a HOMI or HOMICV, and the first step of a
-        Pipeline a TfidfVectorizer.
+    model : classifier of homi, TunedThresholds, LabelDependence or Pipeline
+        Fitted. Steps of a Pipeline before the classifier may be TfidfVectorizer,
+        CountVectorizer, TfidfTransformer, StandardScaler, MinMaxScaler, MaxAbsScaler,
+        Normalizer, SimpleImputer, OneHotEncoder, TruncatedSVD, and a ColumnTransformer,
+        FeatureUnion or Pipeline of these.
     path : path
         File to write, by convention with the suffix ``.homi``. An existing file is
         replaced once the new one is complete.
@@ -96,10 +98,11 @@ def save(
 
     Notes
     -----
-    The file holds three parts of the training data: the landmarks of a kernel, which
-    are rows; the vocabulary of texts; and at most 1,000 label sets, without their rows,
-    for predictions given known labels. ``filled_labels_``, labels of the training rows,
-    are not saved.
+    The file holds parts of the training data: the landmarks of a kernel, which are
+    rows, labels in the leaves of trees, all rows of MLkNN, LIFT and BILAS with their
+    labels, the vocabulary of texts, categories and, for predictions given known labels,
+    at most 1,000 label sets. ``filled_labels_``, labels of the training rows, are not
+    saved.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""scikit-learn's TfidfVectorizer in a model file: parameters, vocabulary, weights."""
+"""scikit-learn's vectorizers of texts in a model file: parameters and vocabulary."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.feature_extraction.text import TfidfTransformer, TfidfVectorizer
+from sklearn.feature_extraction.text import (
+    CountVectorizer,
+    TfidfTransformer,
+    TfidfVectorizer,
+)
 
 from homi.io.errors import ModelFileError
 from homi.io.fitted import rebuilt
@@ -18,30 +22,53 @@ from homi.typing import Fields
 _MAX_NGRAM = 64
 
 
-def dump_tfidf(model: TfidfVectorizer, out: Out) -> Fields:
-    """Return the fitted part of a header, and put the tensors into `out`."""
+def dump_counts(model: CountVectorizer, out: Out) -> Fields:
+    """Return the fitted part of a header, and put the vocabulary into `out`."""
     terms = sorted(model.vocabulary_, key=model.vocabulary_.get)
     out.put_texts("vocabulary", terms)
-    if model.use_idf:
-        out.put("idf", model.idf_)
     return {"fixed_vocabulary_": bool(model.fixed_vocabulary_)}
 
 
-def load_tfidf(params: Any, fitted: Any, source: Source) -> TfidfVectorizer:
-    """Return the TfidfVectorizer of a header."""
-    model: TfidfVectorizer = rebuilt(TfidfVectorizer, params)
+def dump_tfidf(model: TfidfVectorizer, out: Out) -> Fields:
+    """Return the fitted part of a header, and put the tensors into `out`."""
+    if model.use_idf:
+        out.put("idf", model.idf_)
+    return dump_counts(model, out)
+
+
+def load_counts(params: Any, fitted: Any, source: Source) -> CountVectorizer:
+    """Return the CountVectorizer of a header."""
+    model: CountVectorizer = rebuilt(CountVectorizer, params)
+    _check_harmless(model)
+    if fitted is not None:
+        _set_vocabulary(model, fitted, source)
+    return model
+
+
+def _check_harmless(model: CountVectorizer) -> None:
     if model.input != "content":
         # It would open whatever files the texts name.
-        raise ModelFileError("its TfidfVectorizer reads files instead of texts.")
+        raise ModelFileError(f"its {type(model).__name__} reads files, not texts.")
     check_token_pattern(model.token_pattern)
     _check_ngrams(model)
-    if fitted is None:
-        return model
+
+
+def _set_vocabulary(model: CountVectorizer, fitted: Any, source: Source) -> list[str]:
     terms = source.texts("vocabulary")
     model.vocabulary_ = {term: j for j, term in enumerate(terms)}
     if not terms or len(model.vocabulary_) < len(terms):
         raise ModelFileError("its vocabulary is empty, or holds a term twice.")
     model.fixed_vocabulary_ = bool(fitted["fixed_vocabulary_"])
+    return terms
+
+
+def load_tfidf(params: Any, fitted: Any, source: Source) -> TfidfVectorizer:
+    """Return the TfidfVectorizer of a header."""
+    model: TfidfVectorizer = rebuilt(TfidfVectorizer, params)
+    _check_harmless(model)
+    if fitted is None:
+        return model
+    terms = _set_vocabulary(model, fitted, source)
     names = ("norm", "use_idf", "smooth_idf", "sublinear_tf")
     weights = TfidfTransformer(**{name: getattr(model, name) for name in names})
     # A fit to zeros sets the number of features; the weights are set after it.
@@ -51,23 +78,24 @@ def load_tfidf(params: Any, fitted: Any, source: Source) -> TfidfVectorizer:
     return model
 
 
-def _check_ngrams(model: TfidfVectorizer) -> None:
+def _check_ngrams(model: CountVectorizer) -> None:
     """Refuse long n-grams: those of one text would exhaust the memory."""
     if not 1 <= model.ngram_range[0] <= model.ngram_range[1] <= _MAX_NGRAM:
         raise ModelFileError(
-            f"TfidfVectorizer(ngram_range={model.ngram_range}): n-grams in a model "
-            f"file have 1 to {_MAX_NGRAM} items, and the smaller number comes first."
+            f"{type(model).__name__}(ngram_range={model.ngram_range}): n-grams in a "
+            f"model file have 1 to {_MAX_NGRAM} items, the smaller number first."
         )
 
 
-def check_savable(model: TfidfVectorizer) -> None:
+def check_savable(model: CountVectorizer) -> None:
     """Refuse parameters with which a loaded model would read files or differ."""
     if model.input != "content":
         raise ModelFileError(
-            f"TfidfVectorizer(input={model.input!r}) reads files; a model file holds "
-            "one of input='content' only."
+            f"{type(model).__name__}(input={model.input!r}) reads files; a model file "
+            "holds one of input='content' only."
         )
-    if not np.issubdtype(model.dtype, np.floating):
+    is_tfidf = isinstance(model, TfidfVectorizer)
+    if is_tfidf and not np.issubdtype(model.dtype, np.floating):
         raise ModelFileError(
             f"TfidfVectorizer(dtype={model.dtype!r}) cannot be saved; use np.float64."
         )

@@ -42,7 +42,7 @@ def encode(value: Any, what: str) -> Any:
         return {type(value).__name__: sorted(value)}
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {"dict": {key: encode(item, what) for key, item in value.items()}}
-    if isinstance(value, type) and issubclass(value, np.floating):
+    if isinstance(value, type) and issubclass(value, np.number):
         return {"type": value.__name__}
     if isinstance(value, np.ndarray) and value.dtype.kind in _KINDS:
         return {"array": _array(value, what)}
@@ -113,8 +113,9 @@ def _texts(content: Any) -> list[str]:
     return content
 
 
-def _float_type(content: str) -> type:
-    return {"float64": np.float64, "float32": np.float32}[content]
+def _number_type(content: str) -> type:
+    known = (np.float64, np.float32, np.int64, np.int32)
+    return {kind.__name__: kind for kind in known}[content]
 
 
 _DECODERS: Fields = {
@@ -123,7 +124,7 @@ _DECODERS: Fields = {
     "dict": lambda content: {key: decode(item) for key, item in content.items()},
     "set": lambda content: set(_texts(content)),
     "frozenset": lambda content: frozenset(_texts(content)),
-    "type": _float_type,
+    "type": _number_type,
     "array": _decoded_array,
 }
 
