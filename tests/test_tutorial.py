@@ -25,6 +25,7 @@ LEAVES = {
     "labels": set(),
     "explaining": {"labels.html", "yeast.html"},
     "big_data": {"clicks.parquet", "clicks.npz"},
+    "coming_from": {"yeast.arff", "model.homi"},
     "paper": set(),
     "model_file": {"model.homi", "model.onnx"},
     "index": set(),
