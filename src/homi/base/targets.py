@@ -14,8 +14,11 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from homi.arrays import as_numbers, canonical, dense
 from homi.typing import Mask, Matrix, MatrixLike
 
-#: Estimator that accepts missing labels.
-_HINT = ', or use HOMI(missing_labels="ignore"), which imputes columns of 0 and 1'
+#: Estimators that accept missing labels.
+_HINT = (
+    ', or use HOMI(missing_labels="ignore") or HOMICV(missing_labels="ignore"), which '
+    "impute columns of 0 and 1"
+)
 
 #: A dense Y with more entries, and a smaller share of ones, is converted to sparse.
 _LARGE, _SPARSE = 1_000_000, 0.1

@@ -12,7 +12,8 @@ import numpy as np
 from homi.arrays import dense
 from homi.graph.reservoir import drawn
 from homi.linalg import Array
-from homi.typing import Indices, Matrix
+from homi.model.missing_labels import cell_weights
+from homi.typing import Indices, Mask, Matrix
 
 #: Most rows that choices are made on. Up to that many, all rows are held.
 SAMPLE_ROWS = 20_000
@@ -22,12 +23,23 @@ _BLOCK = 6 * 2**20
 
 
 class Sample(NamedTuple):
-    """Rows that are held, their labels (0/1) and weights, and their places."""
+    """Rows that are held, their labels (0/1) and weights, and their places.
+
+    ``known`` is False where a label is missing, and None where all are known.
+    """
 
     X: Matrix
     Y: Array
     weights: Array | None
     rows: Indices
+    known: Mask | None = None
+
+    @property
+    def cells(self) -> Array | None:
+        """Weights of the rows or, where labels are missing, of single labels."""
+        if self.known is None:
+            return self.weights
+        return cell_weights(self.known, self.weights)
 
 
 class BlockFunction(Protocol):
@@ -72,7 +84,7 @@ def is_whole(batches: Batches) -> bool:
 class RowsInMemory:
     """Rows as an array or a CSR matrix, and their labels.
 
-    The sample has at most ``most`` rows.
+    The sample has at most ``most`` rows; all rows, if labels are missing.
     """
 
     X: Matrix
@@ -80,6 +92,7 @@ class RowsInMemory:
     weights: Array | None
     seed: int
     most: int
+    known: Mask | None = None
 
     way = "an array"
 
@@ -92,11 +105,13 @@ class RowsInMemory:
     def sample(self) -> Sample:
         """All rows where they are few; otherwise those that a stream would keep."""
         X, Y, weights = self.X, self.Y, self.weights
-        rows = sample_places(self.n, self.seed, self.most)
+        most = self.most if self.known is None else self.n
+        rows = sample_places(self.n, self.seed, most)
         if len(rows) < self.n:
             weights = None if weights is None else weights[rows]
             X, Y = X[rows], Y[rows]
-        return Sample(X, np.asarray(dense(Y), dtype=np.float64), weights, rows)
+        Y = np.asarray(dense(Y), dtype=np.float64)
+        return Sample(X, Y, weights, rows, self.known)
 
     def summed(self, stage: str, function: BlockFunction) -> Any:
         """Sum a function over all rows."""

@@ -47,7 +47,7 @@ def final_features(
 def _of_whole(
     batches: Batches, params: Fields, n_components: int, seed: int
 ) -> FeatureSpace:
-    X, Y, weights, _ = batches.sample
+    X, Y, weights, *_ = batches.sample
     if params["kernel"] is not None:
         kernel_map = _kernel_map(batches.sample, params, n_components, seed)
         return kernel_features(X, Y, kernel_map, weights=weights)
@@ -65,7 +65,7 @@ def _of_whole(
 def _of_sample(
     batches: Batches, params: Fields, n_components: int, seed: int
 ) -> FeatureSpace:
-    X, _, weights, places = batches.sample
+    X, _, weights, places, _ = batches.sample
     if params["kernel"] is not None:
         kernel_map = _kernel_map(batches.sample, params, n_components, seed)
         kernel_map.indices = places[kernel_map.indices]
@@ -85,7 +85,7 @@ def _of_sample(
 
 
 def _kernel_features(batches: Batches, kernel_map: KernelMap) -> FeatureSpace:
-    X, _, weights, _ = batches.sample
+    X, _, weights, *_ = batches.sample
     basis = Triangle(kernel_map.triangle)
     features = np.empty((X.shape[0], len(kernel_map.triangle)))
     for rows in row_slices(*features.shape):
@@ -102,7 +102,7 @@ def _kernel_features(batches: Batches, kernel_map: KernelMap) -> FeatureSpace:
 def _spanned_features(
     batches: Batches, standardize: bool, landmarks: Indices
 ) -> FeatureSpace:
-    X, _, weights, _ = batches.sample
+    X, _, weights, *_ = batches.sample
     row_space, _ = span_of(X, standardize, weights, landmarks)
     Q = row_space.basis.written_out() / row_space.scale[:, None]
     map_rows = LinearFeatures(Q, row_space.mean @ Q)

@@ -6,6 +6,7 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from homi.arrays import dense
 from homi.linalg import Array
@@ -57,13 +58,13 @@ def fit_final_odds(
     Where the sample has not all rows, a table of the scores stands for them. ``keep``
     says whether to return the log-odds of all rows.
     """
-    rows = _held(batches)
-    forest = None
-    if rows is not None and _has_room(rows.Y, trees, search):
+    rows, forest = _held(batches), None
+    labels = chosen.labels if isinstance(rows, Sample) else getattr(rows, "Y", None)
+    if rows is not None and _has_room(labels, trees, search):
         grow = partial(
             Forest.fit,
             rows.X,
-            np.asarray(dense(rows.Y), dtype=np.float64),
+            np.asarray(dense(labels), dtype=np.float64),
             n_trees=_TREES,
             seed=seed,
             sample_weight=rows.weights,
@@ -78,7 +79,7 @@ def fit_final_odds(
         if table is not None:
             odds = fit_log_odds(*table.points())
         else:
-            odds = fit_log_odds(scores, batches.sample.Y, batches.sample.weights)
+            odds = fit_log_odds(scores, batches.sample.Y, batches.sample.cells)
         return FinalOdds(odds, None, odds(scores) if keep else None)
     assert rows is not None
     return _blended(scores, forest, rows)
@@ -88,7 +89,8 @@ def _blended(scores: Array, forest: Forest, rows: RowsInMemory | Sample) -> Fina
     trees, forest.oob_log_odds = forest.oob_log_odds, None
     assert trees is not None
     Y = np.asarray(dense(rows.Y), dtype=np.float64)
-    odds = fit_blend(scores, trees, Y, rows.weights)
+    weights = rows.cells if isinstance(rows, Sample) else rows.weights
+    odds = fit_blend(scores, trees, Y, weights)
     used = forest if odds.forest_slope is not None else None
     return FinalOdds(odds, used, odds(scores, trees))
 
@@ -104,7 +106,7 @@ def _has_room(Y: Matrix, trees: bool | str, search: Search) -> bool:
     """Return True if trees were asked for, or there is time and memory for them."""
     if isinstance(trees, bool):
         return trees
-    ones = int(Y.nnz if hasattr(Y, "nnz") else np.count_nonzero(Y))
+    ones = int(Y.nnz if sparse.issparse(Y) else np.count_nonzero(Y))
     return not search.is_late and float(_TREES) * ones <= _MOST_VALUES
 
 

@@ -19,6 +19,7 @@ from homi.base._compat import CallbackSupportMixin, Interval, StrOptions
 from homi.base.classifier import LinearMultiLabelClassifier
 from homi.base.validation import checks_parameters, reports_to_callbacks
 from homi.base.warn import warn
+from homi.base.weights import check_sample_weight
 from homi.model.batches import row_slices
 from homi.model.dask_predict import DaskPredictMixin
 from homi.model.dask_rows import DaskRows, is_collection
@@ -29,7 +30,7 @@ from homi.model.partial_fit import PartialFitMixin
 from homi.model.requires import check, paragraph
 from homi.model.route import Fitted, choose_route
 from homi.model.rows_input import InMemoryRows, RowsInput
-from homi.model.weights import check_label_weight, check_sample_weight
+from homi.model.weights import check_label_weight
 from homi.solver import OnSweep, total
 from homi.typing import Array, Fields, Matrix, MatrixLike, RandomState
 

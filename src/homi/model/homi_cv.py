@@ -14,10 +14,13 @@ from scipy.special import expit
 from sklearn.utils import check_random_state
 
 from homi import memory
+from homi.arrays import dense
 from homi.base._compat import CallbackSupportMixin, Interval, StrOptions
 from homi.base.classifier import strictly_inside
+from homi.base.targets import Target
 from homi.base.validation import checks_parameters, reports_to_callbacks
 from homi.base.warn import warn
+from homi.base.weights import check_sample_weight, drop_zero_weight
 from homi.model import batches
 from homi.model.batches import Batches, RowsInMemory, is_whole
 from homi.model.blend import LogOdds
@@ -31,15 +34,12 @@ from homi.model.forest import Forest
 from homi.model.graphs import warn_of_few_rows
 from homi.model.homi import HOMI
 from homi.model.kernel_map import KERNELS
+from homi.model.missing_labels import check_known_somewhere
 from homi.model.requires import check
-from homi.model.scoring import OBJECTIVES, Array, objective
+from homi.model.scoring import OBJECTIVES, Array, check_missing, objective
 from homi.model.search import Calibrated, Grid, Search, Stage
-from homi.model.weights import (
-    check_label_weight,
-    check_sample_weight,
-    drop_zero_weight,
-)
-from homi.typing import Fields, Matrix, MatrixLike, RandomState
+from homi.model.weights import check_label_weight
+from homi.typing import Fields, Mask, Matrix, MatrixLike, RandomState
 
 #: Penalties tried by default.
 _LAMS = tuple(float(x) for x in np.logspace(-3, 4, 15))
@@ -148,6 +148,11 @@ class HOMICV(CallbackSupportMixin, DaskPredictMixin):  # type: ignore[misc]
     time_budget : float in (0, inf) or None, default=None
         Seconds after which no further candidate is tried, with a warning. Every λ of
         the first features is always tried: a ridge regression with a chosen penalty.
+    missing_labels : {"error", "ignore"}, default="error"
+        What NaN in Y means. ``"ignore"``: the label is not known. It is filled in from
+        the row's features and known labels, as in :class:`HOMI`, to fit regressions and
+        trees; objectives and sigmoids use known labels only. A row without any known
+        label counts like one of weight 0.
     verbose : int, default=0
         With 1, a line for each stage of the search is printed.
     n_jobs : int or None, default=None
@@ -182,6 +187,9 @@ class HOMICV(CallbackSupportMixin, DaskPredictMixin):  # type: ignore[misc]
         ``"best_score"`` so far; ``"seconds"``; ``"cut_short"``, whether
         ``time_budget`` ended it; ``"rows"`` that it used; ``"note"``, what it left out
         by rule. ``pandas.DataFrame(model.search_report_)`` shows it.
+    filled_labels_ : ndarray of shape (n_samples, n_labels)
+        Only with ``missing_labels="ignore"``: Y with a number between 0 and 1 for each
+        missing label; a probability by the model in rows that do not count.
     classes_, label_names_, n_features_in_, feature_names_in_
         As in :class:`HOMI`.
 
@@ -190,7 +198,8 @@ class HOMICV(CallbackSupportMixin, DaskPredictMixin):  # type: ignore[misc]
     One eigenvalue problem of the features' Gram matrix, or of the rows' where they are
     fewer, serves all λ; another candidate costs one product of the rows with the
     weights. Distances serve all widths. Graphs are compared by folds, because a
-    left-out row would keep its edges, which no new row has.
+    left-out row would keep its edges, which no new row has. So is everything if labels
+    are missing, because those of other rows are filled in by models of all rows.
 
     Progress is shown by scikit-learn's callbacks:
     ``HOMICV().set_callbacks(sklearn.callback.ProgressBar())``.
@@ -227,6 +236,7 @@ class HOMICV(CallbackSupportMixin, DaskPredictMixin):  # type: ignore[misc]
         "trees": ["boolean", StrOptions({"auto"})],
         "calibration": [StrOptions({"sigmoid"}), None],
         "time_budget": [Interval(Real, 0, None, closed="neither"), None],
+        "missing_labels": [StrOptions({"error", "ignore"})],
         "verbose": ["verbose"],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
@@ -248,6 +258,7 @@ class HOMICV(CallbackSupportMixin, DaskPredictMixin):  # type: ignore[misc]
         trees: bool | Literal["auto"] = "auto",
         calibration: Literal["sigmoid"] | None = "sigmoid",
         time_budget: float | None = None,
+        missing_labels: Literal["error", "ignore"] = "error",
         verbose: int = 0,
         n_jobs: int | None = None,
         random_state: RandomState = 0,
@@ -265,6 +276,7 @@ class HOMICV(CallbackSupportMixin, DaskPredictMixin):  # type: ignore[misc]
         self.trees = trees
         self.calibration = calibration
         self.time_budget = time_budget
+        self.missing_labels = missing_labels
         self.verbose = verbose
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -285,7 +297,8 @@ class HOMICV(CallbackSupportMixin, DaskPredictMixin):  # type: ignore[misc]
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows. X and y may also be Dask arrays or data frames.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
-            Labels: 0/1 or boolean, one column each, or 1-D classes.
+            Labels: 0/1 or boolean, one column each, or 1-D classes. NaN or None is a
+            label that is not known, if ``missing_labels="ignore"``.
         sample_weight : array-like of shape (n_samples,) or float, default=None
             Weights of the rows: one of weight w counts as w equal rows, and one of
             weight 0 not at all. Metrics other than "neg_log_loss" and
@@ -349,15 +362,20 @@ class HOMICV(CallbackSupportMixin, DaskPredictMixin):  # type: ignore[misc]
     ) -> Array | None:
         """Fit, and return the held-out scores if they are to be kept."""
         self._check_trees()
-        rows, target = self._check_fit_input(X, y)
+        unknown = self.missing_labels == "ignore"
+        rows, target = self._check_fit_input(X, y, unknown=unknown)
         every, weights = rows, check_sample_weight(sample_weight, rows.shape[0])
+        weights = self._weights_of_known(target, weights)
         counted = np.ones(rows.shape[0], bool) if weights is None else weights > 0
         rows, indicator, weights = drop_zero_weight(rows, target.indicator, weights)
         given = check_label_weight(label_weight, target.names)
+        known = None if target.known is None else target.known[counted]
+        known = None if known is None or known.all() else known
         # A graph needs all rows at once.
         most = rows.shape[0] if self._has_graph() else batches.SAMPLE_ROWS
-        held = RowsInMemory(rows, indicator, weights, self._seed(), most)
-        held_out = self._fit_reported(X, y, held, given, keep=keep)
+        held = RowsInMemory(rows, indicator, weights, self._seed(), most, known)
+        held_out, filled = self._fit_reported(X, y, held, given, keep=keep)
+        self._store_filled(filled, every, target, counted)
         if held_out is None or counted.all():
             return held_out
         scores = self._scores(every)
@@ -378,31 +396,34 @@ class HOMICV(CallbackSupportMixin, DaskPredictMixin):  # type: ignore[misc]
 
     def _fit_reported(
         self, X: Matrix, y: Matrix, rows: Batches, given: Array | None, *, keep: bool
-    ) -> Array | None:
+    ) -> tuple[Array | None, Array | None]:
         """Fit to all rows, and report to callbacks."""
         groups = self._init_callback_context(max_subtasks=None)
         groups.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        held_out = self._fit_batches(rows, given, self._tell(groups, X, y), keep=keep)
+        found = self._fit_batches(rows, given, self._tell(groups, X, y), keep=keep)
         groups.call_on_fit_task_end(
             estimator=self, X=X, y=y, reconstruction_attributes=lambda: {}
         )
-        return held_out
+        return found
 
     def _fit_batches(
         self, rows: Batches, given: Array | None, tell: Any, *, keep: bool
-    ) -> Array | None:
-        """Fit to all rows; choices are made on a sample of them."""
+    ) -> tuple[Array | None, Array | None]:
+        """Fit to all rows; choices are made on a sample of them.
+
+        Return the held-out scores, if they are kept, and labels, if some were missing.
+        """
         self.odds_slope_: Array | None = None
         self.odds_offset_: Array | None = None
         self.forest_slope_: Array | None = None
         self.forest_: Forest | None = None
         self._check_in_memory(rows)
-        X, Y, weights, _ = rows.sample
+        X, Y, weights, _, known = rows.sample
         grid, seed = self._grid(X, rows.n), rows.seed
         self._check_rows_fit(X.shape[0])
         size: Fields = {"n_components": self.n_components, "seed": seed}
         search = Search(
-            CandidateFeatures(X, Y, weights, **size),
+            CandidateFeatures(X, Y, weights, known, **size),
             Calibrated(objective(self._scoring()), self.calibration is not None),
             given,
             self._deadline(),
@@ -428,7 +449,7 @@ class HOMICV(CallbackSupportMixin, DaskPredictMixin):  # type: ignore[misc]
             assert found.odds is not None
             self._odds, self.forest_ = found.odds, found.forest
         self._store(search, chosen)
-        return found.held_out
+        return found.held_out, None if known is None else chosen.labels
 
     def _check_trees(self) -> None:
         if self.trees is True and self.calibration is None:
@@ -444,6 +465,7 @@ class HOMICV(CallbackSupportMixin, DaskPredictMixin):  # type: ignore[misc]
         for name, asked, off in (
             ("gammas", self._has_graph(), "()"),
             ("trees", self.trees is True, "'auto'"),
+            ("missing_labels", self.missing_labels != "error", "'error'"),
         ):
             if asked:
                 raise ValueError(
@@ -466,6 +488,36 @@ class HOMICV(CallbackSupportMixin, DaskPredictMixin):  # type: ignore[misc]
         if self.scoring is not None:
             return self.scoring
         return "neg_mean_squared_error" if self.calibration is None else "neg_log_loss"
+
+    def _weights_of_known(self, target: Target, weights: Array | None) -> Array | None:
+        """Return weights of the rows, 0 for those without any known label."""
+        if target.known is None:
+            return weights
+        check_missing(self._scoring())
+        if self._has_graph():
+            raise ValueError(
+                f"gammas={self.gammas!r} needs all labels, but some are missing; leave "
+                "gammas empty, or use HOMI(missing_labels='ignore') for a graph."
+            )
+        ones = np.ones(len(target.known)) if weights is None else weights
+        check_known_somewhere(target.known[ones > 0], target.names)
+        ones = ones * target.known.any(axis=1)
+        return None if (ones == 1).all() else ones
+
+    def _store_filled(
+        self, labels: Array | None, X: Matrix, target: Target, counted: Mask
+    ) -> None:
+        """Keep the labels with missing ones filled in, by the model in other rows."""
+        self.__dict__.pop("filled_labels_", None)
+        if self.missing_labels == "error":
+            return
+        filled = np.array(dense(target.indicator), dtype=np.float64)
+        if labels is not None:
+            filled[counted] = labels
+        if target.known is not None and not counted.all():
+            rest = self._probabilities(self._scores(X[~counted]))
+            filled[~counted] = np.where(target.known[~counted], filled[~counted], rest)
+        self.filled_labels_ = filled
 
     def _warn_of_time(self, search: Search) -> None:
         if search.was_cut_short:
