@@ -12,6 +12,7 @@ import numpy as np
 from homi.arrays import dense
 from homi.graph.reservoir import drawn
 from homi.linalg import Array
+from homi.model.missing_labels import cell_weights
 from homi.typing import Indices, Mask, Matrix
 
 #: Most rows that choices are made on. Up to that many, all rows are held.
@@ -32,6 +33,13 @@ class Sample(NamedTuple):
     weights: Array | None
     rows: Indices
     known: Mask | None = None
+
+    @property
+    def cells(self) -> Array | None:
+        """Weights of the rows or, where labels are missing, of single labels."""
+        if self.known is None:
+            return self.weights
+        return cell_weights(self.known, self.weights)
 
 
 class BlockFunction(Protocol):
@@ -76,7 +84,7 @@ def is_whole(batches: Batches) -> bool:
 class RowsInMemory:
     """Rows as an array or a CSR matrix, and their labels.
 
-    The sample has at most ``most`` rows, or all if labels are missing.
+    The sample has at most ``most`` rows; all rows, if labels are missing.
     """
 
     X: Matrix

@@ -12,7 +12,7 @@ from homi.model.batches import row_slices
 from homi.model.block_features import values_of
 from homi.model.features import FeatureSpace
 from homi.model.kernel_map import KernelMap
-from homi.solver import Params, Path, shares, with_shares
+from homi.solver import Path, shares, with_shares
 from homi.solver.held_out import without_own
 from homi.typing import Indices, Matrix
 
@@ -82,7 +82,8 @@ def block_scores(
     path: Path,
     lam: float,
     label_weight: Array,
-    params: Params,
+    B: Array,
+    t: Array,
     seed: int,
     calibrated: bool,
 ) -> BlockScores:
@@ -90,21 +91,21 @@ def block_scores(
     unique, groups = np.unique(label_weight, return_inverse=True)
     kept = shares(lam / (path.values + lam), unique) / (path.values + lam)[:, None]
     F, D = _leverage_factor(path, kept, seed)
-    A, moments = _for_values(space, np.hstack([params.W, F])), space.moments
-    n_labels = len(params.z)
+    W, moments, n_labels = path.weights(kept[:, groups]), space.moments, len(t)
+    A = _for_values(space, np.hstack([W, F]))
     # Features are values times the basis, less the mean of the values times it.
     mean = space.scaling[0] @ A
     return BlockScores(
         space.kernel_map,
         A,
-        params.z - mean[:n_labels],
+        moments.y_mean - moments.x_mean @ W - mean[:n_labels],
         mean[n_labels:] + moments.x_mean @ F,
         D,
         groups,
         float(moments.n),
         moments.y_mean,
-        params.B,
-        params.t,
+        B,
+        t,
         calibrated,
     )
 

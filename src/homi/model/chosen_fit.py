@@ -46,7 +46,7 @@ class Chosen(NamedTuple):
     params: Fields
     label_weight: Array | None
     scores: Array
-    #: Labels of the sample, where missing ones were filled in.
+    #: Labels of these rows, where missing ones were filled in.
     labels: Array
     of_blocks: BlockScores | None = None
 
@@ -79,9 +79,8 @@ class ChosenFit:
         n_components: int,
         seed: int,
     ) -> None:
-        self._batches, sample = batches, batches.sample
-        self._X, self._Y, self._weights = sample.X, sample.Y, sample.weights
-        self._known = sample.known
+        self._batches = batches
+        self._X, self._Y, self._weights, _, self._known = batches.sample
         self._search, self._grid = search, grid
         self._n_components, self._seed = n_components, seed
 
@@ -114,21 +113,18 @@ class ChosenFit:
         label_weight = self._label_weight(path, rows)
         weight = self._ones if label_weight is None else label_weight
         scores = rows.weighted(self._Y, path.values, weight)
-        given = path, space, params, label_weight, scores, self._Y
-        chosen, solved = self._stored(*given)
+        chosen = self._stored(path, space, params, label_weight, scores, self._Y)
         calibrates = self._search.measure.calibrates
         if calibrates:
-            scores = with_shares(
-                chosen.scores, self._Y, rows.y_mean, rows.n, self._weights
-            )
-            chosen = chosen._replace(scores=scores)
+            given = self._Y, rows.y_mean, rows.n, self._weights
+            chosen = chosen._replace(scores=with_shares(chosen.scores, *given))
         if is_whole(self._batches):
             return chosen
-        return chosen._replace(
-            of_blocks=block_scores(
-                space, all_lams, lam, weight, solved, self._seed, calibrates
-            )
+        correction = chosen.model.label_correlation_, chosen.model.label_bias_
+        of_blocks = block_scores(
+            space, all_lams, lam, weight, *correction, self._seed, calibrates
         )
+        return chosen._replace(of_blocks=of_blocks)
 
     def _with_missing(self, params: Fields, space: FeatureSpace, known: Mask) -> Chosen:
         """Fit with missing labels filled in; rows are held out by folds."""
@@ -148,7 +144,7 @@ class ChosenFit:
         scores = ridges(lam, self._ones if label_weight is None else label_weight)
         path = ridge_path(space.moments).with_lam(lam)
         labels = filled.labels
-        return self._stored(path, space, params, label_weight, scores, labels)[0]
+        return self._stored(path, space, params, label_weight, scores, labels)
 
     def _stored(
         self,
@@ -158,11 +154,8 @@ class ChosenFit:
         label_weight: Array | None,
         scores: Array,
         Y: Array,
-    ) -> tuple[Chosen, Params]:
-        """Return the fitted model and its W, z, B, t in the coordinates of the space.
-
-        ``path`` is that of label weights.
-        """
+    ) -> Chosen:
+        """Return the fitted model; ``path`` is that of label weights."""
         weight = self._ones if label_weight is None else label_weight
         W = path.weights(shares(path.values, weight))
         z = space.moments.y_mean - space.moments.x_mean @ W
@@ -175,8 +168,7 @@ class ChosenFit:
         model = self._homi(params)
         model._check_fit_input(self._X, self._Y)
         model._store(fitted)
-        chosen = Chosen(model, params, label_weight, scores - 0.5, Y)
-        return chosen, solution.params
+        return Chosen(model, params, label_weight, scores - 0.5, Y)
 
     @property
     def _ones(self) -> Array:

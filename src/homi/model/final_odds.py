@@ -6,6 +6,7 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from homi.arrays import dense
 from homi.linalg import Array
@@ -14,7 +15,6 @@ from homi.model.blend import LogOdds, fit_blend, fit_log_odds
 from homi.model.block_scores import ScoreTable, tabulated
 from homi.model.chosen_fit import Chosen
 from homi.model.forest import Forest
-from homi.model.missing_labels import cell_weights
 from homi.model.search import Search
 from homi.typing import Indices, Matrix
 
@@ -60,14 +60,13 @@ def fit_final_odds(
     Where the sample has not all rows, a table of the scores stands for them. ``keep``
     says whether to return the log-odds of all rows.
     """
-    rows = _held(batches)
-    forest = None
-    if rows is not None and _has_room(rows.Y, trees, search):
-        Y = chosen.labels if is_whole(batches) else _floats(rows.Y)
+    rows, forest = _held(batches), None
+    labels = chosen.labels if isinstance(rows, Sample) else getattr(rows, "Y", None)
+    if rows is not None and _has_room(labels, trees, search):
         grow = partial(
             Forest.fit,
             rows.X,
-            Y,
+            np.asarray(dense(labels), dtype=np.float64),
             n_trees=_TREES,
             seed=seed,
             sample_weight=rows.weights,
@@ -82,7 +81,7 @@ def fit_final_odds(
         if table is not None:
             odds = fit_log_odds(*table.points())
         else:
-            odds = fit_log_odds(scores, batches.sample.Y, _cells(batches.sample))
+            odds = fit_log_odds(scores, batches.sample.Y, batches.sample.cells)
         of_sample = odds(chosen.scores)
         of_all = of_sample if is_whole(batches) else odds(scores)
         return FinalOdds(odds, None, of_sample, of_all if keep else None)
@@ -95,7 +94,9 @@ def _blended(
 ) -> FinalOdds:
     trees, forest.oob_log_odds = forest.oob_log_odds, None
     assert trees is not None
-    odds = fit_blend(scores, trees, _floats(rows.Y), _cells(rows))
+    Y = np.asarray(dense(rows.Y), dtype=np.float64)
+    weights = rows.cells if isinstance(rows, Sample) else rows.weights
+    odds = fit_blend(scores, trees, Y, weights)
     used = forest if odds.forest_slope is not None else None
     held_out = odds(scores, trees)
     of_sample = held_out if len(places) == len(held_out) else held_out[places]
@@ -109,22 +110,11 @@ def _held(batches: Batches) -> RowsInMemory | Sample | None:
     return batches if isinstance(batches, RowsInMemory) else None
 
 
-def _floats(Y: Matrix) -> Array:
-    return np.asarray(dense(Y), dtype=np.float64)
-
-
-def _cells(rows: RowsInMemory | Sample) -> Array | None:
-    """Return weights of the rows, or of known cells if labels are missing."""
-    if rows.known is None:
-        return rows.weights
-    return cell_weights(rows.known, rows.weights)
-
-
 def _has_room(Y: Matrix, trees: bool | str, search: Search) -> bool:
     """Return True if trees were asked for, or there is time and memory for them."""
     if isinstance(trees, bool):
         return trees
-    ones = int(Y.nnz if hasattr(Y, "nnz") else np.count_nonzero(Y))
+    ones = int(Y.nnz if sparse.issparse(Y) else np.count_nonzero(Y))
     return not search.is_late and float(_TREES) * ones <= _MOST_VALUES
 
 

@@ -393,14 +393,13 @@ class HOMICV(
         counted = np.ones(rows.shape[0], bool) if weights is None else weights > 0
         rows, indicator, weights = drop_zero_weight(rows, target.indicator, weights)
         given = check_label_weight(label_weight, target.names)
-        # A graph needs all rows at once.
-        most = rows.shape[0] if self._has_graph() else batches.SAMPLE_ROWS
         known = None if target.known is None else target.known[counted]
         known = None if known is None or known.all() else known
+        # A graph needs all rows at once.
+        most = rows.shape[0] if self._has_graph() else batches.SAMPLE_ROWS
         held = RowsInMemory(rows, indicator, weights, self._seed(), most, known)
-        held_out = self._fit_reported(X, y, held, given, keep=keep)
-        if unknown:
-            self._fill_others(every, target, counted)
+        held_out, filled = self._fit_reported(X, y, held, given, keep=keep)
+        self._store_filled(filled, every, target, counted)
         if held_out is None or counted.all():
             return held_out
         scores = self._scores(every)
@@ -422,25 +421,27 @@ class HOMICV(
 
     def _fit_reported(
         self, X: Matrix, y: Matrix, rows: Batches, given: Array | None, *, keep: bool
-    ) -> Array | None:
+    ) -> tuple[Array | None, Array | None]:
         """Fit to all rows, and report to callbacks."""
         groups = self._init_callback_context(max_subtasks=None)
         groups.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        held_out = self._fit_batches(rows, given, self._tell(groups, X, y), keep=keep)
+        found = self._fit_batches(rows, given, self._tell(groups, X, y), keep=keep)
         groups.call_on_fit_task_end(
             estimator=self, X=X, y=y, reconstruction_attributes=lambda: {}
         )
-        return held_out
+        return found
 
     def _fit_batches(
         self, rows: Batches, given: Array | None, tell: Any, *, keep: bool
-    ) -> Array | None:
-        """Fit to all rows; choices are made on a sample of them."""
+    ) -> tuple[Array | None, Array | None]:
+        """Fit to all rows; choices are made on a sample of them.
+
+        Return the held-out scores, if they are kept, and labels, if some were missing.
+        """
         self.odds_slope_: Array | None = None
         self.odds_offset_: Array | None = None
         self.forest_slope_: Array | None = None
         self.forest_: Forest | None = None
-        self.__dict__.pop("filled_labels_", None)
         self._check_in_memory(rows)
         X, Y, weights, _, known = rows.sample
         grid, seed = self._grid(X, rows.n), rows.seed
@@ -475,9 +476,7 @@ class HOMICV(
         self._store(search, chosen)
         self._rate(Y, found.sample, known)
         self.joint_model_ = self._fit_joint_model(found.sample, Y, weights, known)
-        if known is not None:
-            self.filled_labels_ = chosen.labels
-        return found.held_out
+        return found.held_out, None if known is None else chosen.labels
 
     def _check_trees(self) -> None:
         if self.trees is True and self.calibration is None:
@@ -493,6 +492,7 @@ class HOMICV(
         for name, asked, off in (
             ("gammas", self._has_graph(), "()"),
             ("trees", self.trees is True, "'auto'"),
+            ("missing_labels", self.missing_labels != "error", "'error'"),
         ):
             if asked:
                 raise ValueError(
@@ -532,13 +532,19 @@ class HOMICV(
         ones = ones * target.known.any(axis=1)
         return None if (ones == 1).all() else ones
 
-    def _fill_others(self, X: Matrix, target: Target, counted: Mask) -> None:
-        """Add rows that do not count to the filled labels, by the model."""
+    def _store_filled(
+        self, labels: Array | None, X: Matrix, target: Target, counted: Mask
+    ) -> None:
+        """Keep the labels with missing ones filled in, by the model in other rows."""
+        self.__dict__.pop("filled_labels_", None)
+        if self.missing_labels == "error":
+            return
         filled = np.array(dense(target.indicator), dtype=np.float64)
+        if labels is not None:
+            filled[counted] = labels
         if target.known is not None and not counted.all():
             rest = self._probabilities(self._scores(X[~counted]))
             filled[~counted] = np.where(target.known[~counted], filled[~counted], rest)
-        filled[counted] = getattr(self, "filled_labels_", filled[counted])
         self.filled_labels_ = filled
 
     def _warn_of_time(self, search: Search) -> None:
