@@ -12,7 +12,7 @@ SCHEMAS := $(addprefix github-workflows=,$(wildcard .github/workflows/*.yml)) $(
 INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
 # What the demo needs. Bytecode is written on import only: all of it would be 100 MB more.
 .venv/demo: pyproject.toml constraints.txt
-	@echo "Making .venv: about 30 packages, 350 MB, a minute."
+	@echo "Making .venv: about 30 packages, 370 MB, a minute."
 	$(PYTHON) -m venv .venv && $(INSTALL) --no-compile -e ".[demo]" && touch $@
 # Everything, for tests and documentation.
 .venv/installed: .venv/demo
