@@ -102,21 +102,27 @@ def _total_lack(lack: _Lack, unit: int, evidence: int) -> _Keys:
     return (lack.room > 0.5).astype(float), np.round(gain / lack.shares, 9)
 
 
+#: Stands for 0 in counts whose smallest is looked for.
+_NONE_LEFT = np.iinfo(np.int32).max
+
+
 def _distribute(
     lack: _Lack, keys: Callable[..., _Keys], rng: np.random.RandomState
 ) -> Indices:
     """Return the fold of each unit; those with the rarest evidence choose first."""
     columns = lack.E.tocsc()
-    remaining = np.diff(columns.indptr)
+    remaining = np.diff(columns.indptr).astype(np.int32)
+    remaining[remaining == 0] = _NONE_LEFT
     fold = np.full(len(lack.sizes), -1, dtype=np.intp)
-    while remaining.any():
-        rarest = np.flatnonzero(remaining == remaining[remaining > 0].min())
-        evidence = _draw(rarest, rng)
+    while (least := remaining.min(initial=_NONE_LEFT)) < _NONE_LEFT:
+        evidence = _draw(np.flatnonzero(remaining == least), rng)
         units = _largest_first(columns, evidence)
         for unit in units[fold[units] < 0].tolist():
             fold[unit] = _best(keys(lack, unit, evidence), rng)
             lack.put(unit, fold[unit])
-            remaining[lack.evidence(unit)[0]] -= 1
+            found, _ = lack.evidence(unit)
+            fewer = remaining[found] - 1
+            remaining[found] = np.where(fewer == 0, _NONE_LEFT, fewer)
     for unit in np.flatnonzero(fold < 0).tolist():
         fold[unit] = _best((lack.room,), rng)
         lack.put(unit, fold[unit])

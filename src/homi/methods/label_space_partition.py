@@ -24,7 +24,7 @@ class LabelSpacePartition(MultiLabelClassifier):
     number of rows that have both. Communities c that maximize the modularity,
 
     .. math::
-        \sum_c \Big( e_{cc} - \gamma \big(\textstyle\sum_d e_{cd}\big)^2 \Big),
+        \sum_c \Big( e_{cc} - \gamma a_c^2 \Big), \qquad a_c = \sum_d e_{cd},
 
     are the parts, where :math:`e_{cd}` is the share of the weight of all edges that
     lies between c and d. Labels of different parts are predicted independently. Good
