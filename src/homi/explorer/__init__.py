@@ -4,7 +4,7 @@ try:
     from homi.explorer.explain import explain, write
     from homi.explorer.facts import Facts, Row, explain_row, facts
     from homi.explorer.high_order import LabelSet, label_sets
-    from homi.explorer.model import Learnt, learnt
+    from homi.explorer.model import ModelSummary, summarize_model
     from homi.explorer.waterfall import Step, Waterfalls, steps, waterfalls
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
@@ -13,10 +13,13 @@ except ModuleNotFoundError as error:
         name=error.name,
     ) from error
 
+#: Former names.
+Learnt, learnt = ModelSummary, summarize_model
+
 __all__ = [
     "Facts",
     "LabelSet",
-    "Learnt",
+    "ModelSummary",
     "Row",
     "Step",
     "Waterfalls",
@@ -24,8 +27,8 @@ __all__ = [
     "explain_row",
     "facts",
     "label_sets",
-    "learnt",
     "steps",
+    "summarize_model",
     "waterfalls",
     "write",
 ]

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from homi.atomic_write import whole_file
-from homi.graph import AnchorPlan, TiedMoments
-from homi.graph.anchors import Ties
+from homi.graph import AnchorMoments, AnchorPlan
+from homi.graph.anchors import AnchorEdges
 from homi.graph.reservoir import Reservoir
 from homi.moments import Moments
 from homi.streams.fingerprint import Fingerprint, Stamp
@@ -49,7 +49,7 @@ class State:
     batches: int
     reservoir: Reservoir
     plan: AnchorPlan | None = None
-    total: TiedMoments | None = None
+    total: AnchorMoments | None = None
     read: list[Fingerprint] = field(default_factory=list)
     files: list[Stamp] = field(default_factory=list)
 
@@ -112,8 +112,8 @@ def _arrays(state: State) -> Arrays:
         arrays |= _fields("plan", state.plan)
     if state.total is not None:
         arrays |= _fields("moments", state.total.moments)
-        if state.total.ties is not None:
-            arrays |= _fields("ties", state.total.ties)
+        if state.total.edges is not None:
+            arrays |= _fields("ties", state.total.edges)
     return arrays
 
 
@@ -121,7 +121,10 @@ def _state(arrays: Arrays) -> State:
     n_features, seed, n_seen = arrays["reservoir"].tolist()
     reservoir = Reservoir(n_features, seed)
     reservoir.n_seen, reservoir.rows = n_seen, _rows_from_arrays(arrays)
-    moments, ties = _built("moments", Moments, arrays), _built("ties", Ties, arrays)
+    moments, edges = (
+        _built("moments", Moments, arrays),
+        _built("ties", AnchorEdges, arrays),
+    )
     stage, batches = str(arrays["stage"]), int(arrays["batches"])
     read = [
         Fingerprint(int(n), X, y) for n, X, y in arrays["read"].astype(str).tolist()
@@ -133,7 +136,7 @@ def _state(arrays: Arrays) -> State:
         batches,
         reservoir,
         _built("plan", AnchorPlan, arrays),
-        None if moments is None else TiedMoments(moments, ties),
+        None if moments is None else AnchorMoments(moments, edges),
         read,
         [Stamp(*stamp) for stamp in json.loads(str(arrays["files"]))],
     )
