@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn import __version__
 from sklearn.base import _fit_context as fit_context
-from sklearn.utils import _safe_indexing as safe_indexing
+from sklearn.utils import _safe_indexing as take_rows
 from sklearn.utils._param_validation import Interval, StrOptions
 
 __all__ = [
@@ -15,7 +15,7 @@ __all__ = [
     "Interval",
     "StrOptions",
     "fit_context",
-    "safe_indexing",
+    "take_rows",
     "with_callbacks",
 ]
 
