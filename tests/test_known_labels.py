@@ -216,7 +216,7 @@ def test_a_file_keeps_it(classifier, tmp_path):
         ("sharpness", "sharp"),
         ("covariance", -1.0),
         ("covariance", np.nan),
-        ("prior", np.inf),
+        ("frequency", np.inf),
     ],
 )
 def test_a_malformed_file_is_refused(model, tmp_path, part, value):
@@ -224,7 +224,7 @@ def test_a_malformed_file_is_refused(model, tmp_path, part, value):
     path = tmp_path / "bad.homi"
     save(model, path)
     header, tensors = opened(path)
-    if part in ("covariance", "prior"):
+    if part in ("covariance", "frequency"):
         tensors[f"joint.{part}"] = np.full_like(tensors[f"joint.{part}"], value)
     else:
         header["model"]["fitted"]["joint"][part] = value

@@ -15,7 +15,7 @@ from homi.typing import Array, Matrix, MatrixLike
 #: Classifiers whose ``fit`` takes ``sample_weight``.
 WEIGHTED = (
     *("HOMICV", "HOMI", "BinaryRelevance", "CalibratedLabelRanking", "ClassifierChain"),
-    *("EnsembleOfChains", "GLOCAL", "LFLC", "MLLRC", "MLSF", "RAKEL", "WRAP"),
+    *("EnsembleOfChains", "GLOCAL", "LEML", "LFLC", "MLLRC", "MLSF", "RAKEL", "WRAP"),
 )
 
 

@@ -19,7 +19,7 @@ from homi.joint.model import JointModel, Weights, gaussian_shift, shifts
 from homi.typing import Array, Indices, Mask
 
 #: Strengths ρ of the shrinkage that are compared.
-_STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+_STRENGTHS = (0.03, 0.2, 1.0, 4.0)
 #: Shares of known labels that are tried.
 _SHARES = (0.2, 0.5, 0.8)
 #: Entries whose likelihood is compared, and rows of a half that they are taken from.
