@@ -4,21 +4,28 @@ BIN := .venv/bin
 # Data sets as ARFF files, if there are any beside the checkout; tests skip without.
 export HOMI_DATA ?= $(firstword $(wildcard data ../shared/data))
 
-.PHONY: demo test lint types workflows unit lowest newest contract dist ci slow browser speed methods loading metrics scale explorer docs format clean
+.PHONY: demo test lint types workflows unit lowest newest contract dist ci slow browser speed methods loading startup metrics scale explorer docs format clean
 .DEFAULT_GOAL := demo
 # schema=file, for `make workflows`
 SCHEMAS := $(addprefix github-workflows=,$(wildcard .github/workflows/*.yml)) $(addprefix github-issue-forms=,.github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/idea.yml) github-issue-config=.github/ISSUE_TEMPLATE/config.yml dependabot=.github/dependabot.yml readthedocs=.readthedocs.yaml citation-file-format=CITATION.cff
 
-.venv/installed: pyproject.toml constraints.txt
-	$(PYTHON) -m venv .venv && $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]" && touch $@
+INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
+# What the demo needs. Bytecode is written on import only: all of it would be 100 MB more.
+.venv/demo: pyproject.toml constraints.txt
+	@echo "Making .venv: about 30 packages, 370 MB, a minute."
+	$(PYTHON) -m venv .venv && $(INSTALL) --no-compile -e ".[demo]" && touch $@
+# Everything, for tests and documentation.
+.venv/installed: .venv/demo
+	@echo "Adding tools, tests and extras to .venv: about 100 packages, 1.1 GB, minutes."
+	$(INSTALL) --no-compile -e ".[dev]" && touch $@
 
-demo: .venv/installed ; $(BIN)/homi demo --output build/demo
+demo: .venv/demo ; $(BIN)/homi demo --output build/demo
 test: lint types workflows unit
 lint: .venv/installed ; $(BIN)/ruff check . && $(BIN)/ruff format --check .
 types: .venv/installed ; $(BIN)/mypy
 workflows: .venv/installed ; $(foreach pair,$(SCHEMAS),$(BIN)/check-jsonschema --builtin-schema vendor.$(subst =, ,$(pair)) &&) true
-# Two processes of one thread each: BLAS threads would only be in each other's way. A test of ten minutes hangs: it says where, and the run ends.
-PYTEST := -m pytest -n 2 --dist loadgroup --max-worker-restart 0 -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true
+# Two processes of one thread each: BLAS threads would only be in each other's way. A file is run by one of them, so that what its tests share is made once. A test of ten minutes hangs: it says where, and the run ends.
+PYTEST := -m pytest -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart 0 -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true
 unit lowest newest contract: export OPENBLAS_NUM_THREADS = 1
 unit lowest newest contract: export OMP_NUM_THREADS = 1
 unit: .venv/installed ; $(BIN)/python $(PYTEST)
@@ -45,6 +52,7 @@ browser: .venv/installed ; apt-get update -qq && apt-get install -y -qq --no-ins
 speed: .venv/installed ; $(BIN)/python benchmarks/speed.py
 methods: .venv/installed ; $(BIN)/python benchmarks/methods.py
 loading: .venv/installed ; $(BIN)/python benchmarks/loading.py
+startup: .venv/installed ; $(BIN)/python benchmarks/startup.py --output docs/measured/startup.md && $(BIN)/python benchmarks/neighbors.py --output docs/measured/neighbors.md
 metrics: .venv/installed ; $(BIN)/python benchmarks/metrics.py
 scale: .venv/installed ; $(BIN)/python benchmarks/scale.py && $(BIN)/python benchmarks/scale_sparse.py --output docs/measured/scale_sparse.md && $(BIN)/python benchmarks/text.py --output docs/measured/text.md && $(BIN)/python benchmarks/wide.py --output docs/measured/wide.md && $(BIN)/python benchmarks/scale_dask.py && $(BIN)/python benchmarks/scale_model.py
 explorer: .venv/installed ; $(BIN)/python benchmarks/explorer.py --output docs/measured/explorer_speed.md

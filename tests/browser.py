@@ -32,7 +32,7 @@ def command():
 def launched():
     """Chromium without a window; ``make browser`` installs what it takes."""
     api = pytest.importorskip(
-        "playwright.sync_api", reason="no Playwright; pip install 'homi[test]'"
+        "playwright.sync_api", reason="no Playwright; pip install 'homi-learn[test]'"
     )
     if (path := command()) is None:
         pytest.skip("no Chromium; `make browser` installs it")

@@ -20,8 +20,13 @@ from homi.datasets import Dataset, load
 from homi.datasets.load import at_hand
 from homi.graph import neighbor_laplacian
 from homi.metrics import PAPER_METRICS, evaluate, macro_auc
+from homi.model import final_odds
 from homi.moments import Moments
 from homi.solver import Problem
+
+if os.name == "posix":
+    # Workers of Dask are forked from a process that has imported most already.
+    os.environ["DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD"] = "forkserver"
 
 
 def random_rows(seed=0, n=40, m=8, q=4):
@@ -165,6 +170,26 @@ def cache_of_the_tests(tmp_path_factory):
     """What tests parse or fetch stays out of the user's cache."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOMI_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+#: Trees of a forest of HOMICV, and how many most tests grow.
+ALL_TREES, FEW_TREES = final_odds._TREES, 20
+
+
+@pytest.fixture(autouse=True, scope="session")
+def forests_of_the_tests():
+    """Forests are small where a test does not ask for ``all_trees``."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(final_odds, "_TREES", FEW_TREES)
+        yield
+
+
+@pytest.fixture(scope="module")
+def all_trees():
+    """As many trees as HOMICV grows for a user, until the module ends."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(final_odds, "_TREES", ALL_TREES)
         yield
 
 

@@ -7,6 +7,7 @@ import time
 import numpy as np
 
 from homi import HOMI, fit_stream
+from homi.model import batches
 
 # Forked from a server that has imported everything: a kill costs no new import, and
 # no thread pool of the tests is inherited.
@@ -51,6 +52,19 @@ def fit(checkpoint, target, told):
         every=0,
     )
     np.save(target, model.coef_)
+
+
+def fit_homicv(model, paths, checkpoint, sample, told):
+    """A fit of HOMICV with a small sample; it tells its stages."""
+    batches.SAMPLE_ROWS = sample
+    fit_stream(
+        paths,
+        model,
+        batch_size=50,
+        checkpoint=checkpoint,
+        every=0,
+        progress=lambda progress: told.send(progress.stage),
+    )
 
 
 def shared(checkpoint, target, told):

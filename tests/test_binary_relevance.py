@@ -13,32 +13,23 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import contract_checks
 from conftest import random_rows
 from homi.linear import fit_margins
 from homi.methods.binary_relevance import BinaryRelevance
 from homi.metrics import PAPER_METRICS, evaluate, macro_auc
 
 
-def by_design(estimator):
-    """Labels are decided by margins and ranked by probabilities, as in LIBSVM."""
-    if estimator.estimator is None and estimator.loss == "squared_hinge":
-        reason = "a probability of one half need not be a margin of 0"
-        return {"check_classifier_multioutput": reason}
-    return {}
-
-
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks(
+@contract_checks.parametrize(
     [
         BinaryRelevance(loss="log", standardize=False),
         BinaryRelevance(LogisticRegression()),
-    ],
-    expected_failed_checks=by_design,
+    ]
 )
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
+def test_scikit_learn_contract(estimator, expected):
+    contract_checks.check(estimator, expected)
 
 
 @pytest.fixture(scope="module")

@@ -199,7 +199,7 @@ def test_files_that_nobody_touched_are_not_read_again(
     monkeypatch.setattr(fingerprint, "_TICK", 0.0)
     stopped(source, options, path, 10)
     monkeypatch.setattr(
-        "homi.streams.fit.fingerprint_batch",
+        "homi.streams.run.fingerprint_batch",
         lambda *batch: looks.append(1) or fingerprint.fingerprint_batch(*batch),
     )
     n_batches = len(load(path, {}).read)

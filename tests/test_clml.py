@@ -8,8 +8,8 @@ from scipy import optimize, sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import normalize
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import contract_checks
 from conftest import random_rows
 from homi.methods.clml import CLML
 from homi.methods.clml_solver import Problem
@@ -20,14 +20,14 @@ EXACT = {"tol": 1e-10, "max_iter": 100_000}
 
 
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks(
+@contract_checks.parametrize(
     [
         CLML(1.0, 0.5, 0.0, 0.1, threshold=0.5, standardize=False),
         CLML(threshold=0.3, fit_intercept=False, n_neighbors=3),
     ]
 )
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
+def test_scikit_learn_contract(estimator, expected):
+    contract_checks.check(estimator, expected)
 
 
 class Literal:

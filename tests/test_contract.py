@@ -15,8 +15,8 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, ParameterGrid
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import contract_checks
 from conftest import POLARS, random_rows
 from homi import estimators
 from homi.estimators import MultiLabelClassifier, all_estimators
@@ -73,11 +73,11 @@ def not_expected(estimator):
 
 
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks(
+@contract_checks.parametrize(
     [small(name) for name in sorted(CLASSES)], expected_failed_checks=not_expected
 )
-def test_scikit_learn(estimator, check):
-    check(estimator)
+def test_scikit_learn(estimator, expected):
+    contract_checks.check(estimator, expected)
 
 
 def test_all_of_the_paper_are_there():

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.linear_model import Ridge
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import contract_checks
 from conftest import random_rows
 from homi import HOMI
 from homi.datasets import load
@@ -23,13 +23,13 @@ def expected_failures(model):
     return dict.fromkeys(checks, expected_failures.__doc__)
 
 
-@parametrize_with_checks(
+@contract_checks.parametrize(
     [HOMI(correlation="held-out"), HOMI(correlation="identity")],
     expected_failed_checks=expected_failures,
 )
 @pytest.mark.filterwarnings("ignore")
-def test_scikit_learn(estimator, check):
-    check(estimator)
+def test_scikit_learn(estimator, expected):
+    contract_checks.check(estimator, expected)
 
 
 def ridge_scores(X, Y, lam, new):

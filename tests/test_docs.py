@@ -20,13 +20,7 @@ PAGES = [*sorted(DOCS.glob("*.md")), *MEASURED, DOCS / "api" / "index.md"]
 API = (ROOT / "docs" / "api" / "index.md").read_text(encoding="utf-8")
 
 
-def named(path):
-    group = pytest.mark.xdist_group("cluster")
-    marks = [group] if "dask" in path.stem else []
-    return pytest.param(path, id=path.stem, marks=marks)
-
-
-@pytest.mark.parametrize("path", [named(path) for path in EXAMPLES])
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_the_example_ends_in_a_figure(path, monkeypatch, tmp_path):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
@@ -52,8 +46,8 @@ def test_there_are_eight_examples():
 
 
 def public_names():
-    modules = ["", ".estimators", ".thresholds", ".datasets", ".io", ".streams"]
-    for module in [f"homi{part}" for part in [*modules, ".explorer"]]:
+    modules = ["", ".estimators", ".thresholds", ".dependence", ".datasets", ".io"]
+    for module in [f"homi{part}" for part in [*modules, ".streams", ".explorer"]]:
         names = importlib.import_module(module).__all__
         yield from ((module, name) for name in names if not name.startswith("__"))
     import homi.metrics
@@ -133,7 +127,7 @@ def test_a_measured_page_names_the_script_that_writes_it(page):
 
 
 def test_formulas_that_docutils_writes_are_mended(monkeypatch):
-    pytest.importorskip("sphinx", reason="pip install 'homi[docs]'")
+    pytest.importorskip("sphinx", reason="pip install 'homi-learn[docs]'")
     monkeypatch.syspath_prepend(ROOT / "docs" / "_ext")
     formulas = importlib.import_module("formulas")
     tex = r"\hat W_{ij} + \tilde x_i + \bar y_j + \big\|W\big\|^2 + \sum_i^n \max x < 1"
@@ -147,8 +141,8 @@ def test_formulas_that_docutils_writes_are_mended(monkeypatch):
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """The site, built of a copy and without running the examples once more."""
-    pytest.importorskip("sphinx_gallery", reason="pip install 'homi[docs]'")
-    pytest.importorskip("furo", reason="pip install 'homi[docs]'")
+    pytest.importorskip("sphinx_gallery", reason="pip install 'homi-learn[docs]'")
+    pytest.importorskip("furo", reason="pip install 'homi-learn[docs]'")
     place = tmp_path_factory.mktemp("site")
     made = shutil.ignore_patterns("generated", "gallery", "__pycache__")
     for name in ("docs", "examples", "src", "tests"):

@@ -9,8 +9,6 @@ from explorer_pages import LABELS, Opened, Written, extremes
 from homi import HOMI
 from homi.explorer import explain
 
-pytestmark = pytest.mark.xdist_group("explorer")
-
 
 def test_nothing_is_requested_and_nothing_complains(six):
     six.open()

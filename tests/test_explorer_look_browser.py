@@ -15,8 +15,6 @@ from explorer_pages import LABELS, Opened, Written, extremes
 from homi import HOMI
 from homi.explorer import explain
 
-pytestmark = pytest.mark.xdist_group("explorer")
-
 
 @pytest.mark.parametrize("width", [1280, 390, 320])
 def test_the_page_fits_its_window(six, width):

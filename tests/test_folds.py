@@ -12,7 +12,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from iterstrat.ml_stratifiers import MultilabelStratifiedKFold
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
@@ -57,11 +56,14 @@ def assert_different(first, second):
         lambda shape: arrays(np.int8, shape, elements=st.integers(0, 1))
     ),
     st.integers(2, 6),
+    st.sampled_from([1, 2]),
     st.booleans(),
     st.sampled_from([None, 0, 17]),
 )
-def test_every_row_is_tested_once(Y, n_splits, shuffle, seed):
-    splitter = IterativeStratifiedKFold(n_splits, shuffle=shuffle, random_state=seed)
+def test_every_row_is_tested_once(Y, n_splits, order, shuffle, seed):
+    splitter = IterativeStratifiedKFold(
+        n_splits, order=order, shuffle=shuffle, random_state=seed
+    )
     X = np.zeros((len(Y), 2))
     if n_splits > len(Y):
         with pytest.raises(ValueError, match="lower n_splits"):
@@ -80,12 +82,13 @@ def test_every_row_is_tested_once(Y, n_splits, shuffle, seed):
     np.testing.assert_array_equal(np.sort(everything), np.arange(len(Y)))
 
 
-def test_labels_are_spread_more_evenly_than_by_chance():
+@pytest.mark.parametrize("order", [1, 2])
+def test_labels_are_spread_more_evenly_than_by_chance(order):
     X = np.zeros((200, 1))
     stratified, random = [], []
     for seed in range(10):
         Y = labels(seed)
-        ours = IterativeStratifiedKFold(5, random_state=seed)
+        ours = IterativeStratifiedKFold(5, order=order, random_state=seed)
         theirs = KFold(5, shuffle=True, random_state=seed)
         stratified.append(imbalance(fold_tests(ours, X, Y), Y))
         random.append(imbalance(fold_tests(theirs, X), Y))
@@ -93,12 +96,14 @@ def test_labels_are_spread_more_evenly_than_by_chance():
     assert np.mean(np.array(stratified) <= random) >= 0.9
 
 
-def test_every_fold_has_a_label_with_as_many_rows_as_folds():
+@pytest.mark.parametrize("order", [1, 2])
+def test_every_fold_has_a_label_with_as_many_rows_as_folds(order):
     Y = np.zeros((100, 3), dtype=int)
     Y[:5, 0] = 1
     Y[:50, 1] = 1
     for seed in range(5):
-        folds = fold_tests(IterativeStratifiedKFold(5, random_state=seed), Y, Y)
+        splitter = IterativeStratifiedKFold(5, order=order, random_state=seed)
+        folds = fold_tests(splitter, Y, Y)
         assert [Y[test, 0].sum() for test in folds] == [1] * 5
         assert [Y[test, 1].sum() for test in folds] == [10] * 5
 
@@ -258,43 +263,38 @@ def test_a_bad_number_of_folds_is_told(n_splits):
 
 
 def test_other_bad_arguments_are_told():
+    for order in (0, 3, None, "2", True):
+        with pytest.raises(ValueError, match=r"order must be 1 .labels. or 2"):
+            IterativeStratifiedKFold(order=order)
+    with pytest.raises(
+        ValueError, match=r"groups must be 1-D, .* got shape \(200, 2\)"
+    ):
+        list(IterativeStratifiedKFold().split(labels(), labels(), np.zeros((200, 2))))
+    with pytest.raises(ValueError, match="more than the 3 groups"):
+        list(IterativeStratifiedKFold(4).split(labels(), labels(), np.arange(200) % 3))
     with pytest.raises(ValueError, match="shuffle must be True or False, got 'yes'"):
         IterativeStratifiedKFold(shuffle="yes")
     with pytest.raises(ValueError, match="cannot be used to seed"):
         list(IterativeStratifiedKFold(random_state="x").split(labels(), labels()))
 
 
-def test_a_missing_package_is_told(monkeypatch):
-    def missing(name):
-        raise ModuleNotFoundError(f"No module named {name!r}")
-
-    monkeypatch.setattr("homi.datasets.folds.import_module", missing)
-    with pytest.raises(ImportError, match="pip install iterative-stratification"):
-        list(IterativeStratifiedKFold().split(labels(), labels()))
-
-
-# What the wrapped package does: if this moves, so must the wrapper.
-
-
-def test_the_wrapped_class_still_refuses_a_seed_without_shuffling():
-    with pytest.raises(ValueError, match="random_state has no effect"):
-        MultilabelStratifiedKFold(3, shuffle=False, random_state=0)
-
-
-def test_the_wrapped_class_still_takes_its_seed_from_the_attribute():
-    Y = labels()
-    inner = MultilabelStratifiedKFold(5, shuffle=False)
-    inner.random_state = 11
-    ours = IterativeStratifiedKFold(5, shuffle=False, random_state=11)
-    assert_same(fold_tests(ours, Y, Y), fold_tests(inner, Y, Y))
-    inner = MultilabelStratifiedKFold(5, shuffle=True, random_state=11)
-    ours = IterativeStratifiedKFold(5, random_state=11)
-    assert_same(fold_tests(ours, Y, Y), fold_tests(inner, Y, Y))
-
-
-def test_the_wrapped_class_still_wants_two_columns():
-    with pytest.raises(ValueError, match="multilabel-indicator"):
-        next(MultilabelStratifiedKFold(2).split(np.zeros((4, 1)), np.eye(4, 1)))
+@given(
+    st.tuples(st.integers(6, 40), st.integers(2, 6)).flatmap(
+        lambda shape: arrays(np.bool_, shape)
+    ),
+    st.integers(2, 6),
+    st.booleans(),
+    st.integers(0, 99),
+)
+@settings(max_examples=40)
+def test_folds_are_those_of_the_package_that_made_stored_results(
+    Y, n_splits, shuffle, seed
+):
+    package = pytest.importorskip("iterstrat.ml_stratifiers")
+    theirs = package.MultilabelStratifiedKFold(n_splits, shuffle=shuffle)
+    theirs.random_state = seed
+    ours = IterativeStratifiedKFold(n_splits, shuffle=shuffle, random_state=seed)
+    assert_same(fold_tests(ours, Y, Y), fold_tests(theirs, Y, Y))
 
 
 # scikit-learn's tools.
@@ -323,7 +323,7 @@ def test_splitters_have_a_readable_form_and_can_be_copied():
     splitter = IterativeStratifiedKFold(3, random_state=0)
     assert (
         repr(splitter)
-        == "IterativeStratifiedKFold(n_splits=3, random_state=0, shuffle=True)"
+        == "IterativeStratifiedKFold(n_splits=3, order=1, random_state=0, shuffle=True)"
     )
     assert repr(FixedFolds("a.json")) == "FixedFolds(folds='a.json')"
     Y = labels()
@@ -331,11 +331,9 @@ def test_splitters_have_a_readable_form_and_can_be_copied():
         assert_same(fold_tests(same, Y, Y), fold_tests(splitter, Y, Y))
 
 
-@pytest.mark.parametrize(
-    "splitter", [IterativeStratifiedKFold(2), FixedFolds([[0, 1], [2, 3]])]
-)
-def test_groups_are_ignored_aloud(splitter):
-    with pytest.warns(UserWarning, match=r"ignores groups; .*GroupKFold"):
+def test_predefined_folds_ignore_groups_aloud():
+    splitter = FixedFolds([[0, 1], [2, 3]])
+    with pytest.warns(UserWarning, match=r"ignores groups; .*IterativeStratifiedKFold"):
         list(splitter.split(np.zeros((4, 1)), np.eye(4, 2), groups=[0, 0, 1, 1]))
 
 

@@ -125,7 +125,7 @@ def test_rows_of_one_label_in_a_model_file():
 
 
 @pytest.fixture(scope="module")
-def blend():
+def blend(all_trees):
     """A HOMICV with trees, and one with trees and both kernels."""
     rng = np.random.default_rng(0)
     rows = rng.uniform(size=(200, 20))

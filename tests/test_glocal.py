@@ -8,8 +8,8 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import MinMaxScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import contract_checks
 from conftest import random_rows
 from homi.methods import glocal_solver
 from homi.methods.glocal import GLOCAL, _clusters
@@ -35,9 +35,11 @@ SMALL = {"n_latent": 3, "n_correlation": 2, "n_clusters": 3}
 
 
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks([GLOCAL(fit_intercept=False, standardize=False, n_clusters=1)])
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
+@contract_checks.parametrize(
+    [GLOCAL(fit_intercept=False, standardize=False, n_clusters=1)]
+)
+def test_scikit_learn_contract(estimator, expected):
+    contract_checks.check(estimator, expected)
 
 
 class Literal:

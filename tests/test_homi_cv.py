@@ -246,6 +246,7 @@ def test_it_chooses_as_ridge_does(seed):
         betas=[],
         widths=[],
         standardize=False,
+        trees=False,
         calibration=None,
     ).fit(X, Y)
     assert model.best_params_["lam"] == ridge.alpha_

@@ -162,22 +162,33 @@ def test_weights_that_are_not_finite_are_not_explained():
         explain(model)
 
 
+#: `homi evaluate` and `homi predict`, one after the other.
+BOTH = """
+import sys
+from homi.__main__ import main
+files = sys.argv[1:]
+for command in ("evaluate", "predict"):
+    sys.argv = ["homi", command, *files]
+    try:
+        main()
+    except SystemExit as end:
+        if end.code:
+            raise
+    print("---", flush=True) if command == "evaluate" else None
+"""
+
+
 def test_a_terminal_that_knows_few_letters(here, tmp_path):
     table = pd.read_csv(here / "rows.csv").rename(columns={"tag_x": "tag_ä→"})
     table.to_csv(tmp_path / "rows.csv", index=False)
     model = tmp_path / "model.homi"
     done("fit", tmp_path / "rows.csv", "-l", "tag_*", "--paper", "-o", model)
     few = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
-
-    def shown(*words):
-        command = [sys.executable, "-m", "homi", *map(str, words)]
-        found = subprocess.run(command, env=few, capture_output=True, check=False)
-        assert found.returncode == 0, found.stderr
-        return found.stdout
-
-    tables = shown("evaluate", model, tmp_path / "rows.csv")
+    command = [sys.executable, "-c", BOTH, model, tmp_path / "rows.csv"]
+    found = subprocess.run(command, env=few, capture_output=True, check=False)
+    assert found.returncode == 0, found.stderr
+    tables, rows = found.stdout.split(b"---\n")
     assert rb"tag_\xe4\u2192" in tables
-    rows = shown("predict", model, tmp_path / "rows.csv")
     assert rows.decode("utf-8").startswith("tag_ä→,tag_y\n")
 
 

@@ -12,8 +12,8 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import contract_checks
 from conftest import random_rows
 from homi.linear import fit_margins
 from homi.methods.label_ranking import CalibratedLabelRanking
@@ -22,13 +22,13 @@ from homi.metrics import hamming_loss, ranking_loss
 
 
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks(
+@contract_checks.parametrize(
     [
         CalibratedLabelRanking(1.0, votes="soft", standardize=False),
     ]
 )
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
+def test_scikit_learn_contract(estimator, expected):
+    contract_checks.check(estimator, expected)
 
 
 def standardized(X):

@@ -4,7 +4,6 @@ import gzip
 import hashlib
 import lzma
 import os
-import subprocess
 import sys
 import warnings
 import zipfile
@@ -548,13 +547,6 @@ def test_labels_of_another_data_set_are_an_error(tmp_path):
     put(tmp_path, "words", WORDS.replace("warm day", "cold day"))
     with pytest.raises(ValueError, match=r"1 label\(s\) that .* such as 'warm day'"):
         load("words", tmp_path)
-
-
-def test_without_its_packages_the_import_says_what_to_install():
-    code = "import sys; sys.modules['arff'] = None; import homi.datasets"
-    command = [sys.executable, "-c", code]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert "pip install 'homi[data]'" in result.stderr
 
 
 # The data sets themselves.

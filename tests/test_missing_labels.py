@@ -5,13 +5,17 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
+from scipy.special import expit
 from sklearn.linear_model import Ridge
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import contract_checks
 from conftest import random_rows
-from homi import HOMI
+from homi import HOMI, HOMICV
+from homi.linear import log_loss
 from homi.metrics import hamming_loss, macro_auc, ranking_loss
 from homi.model.features import linear_features, with_labels
+from homi.model.fold_scores import RidgesByFolds, held_out_rows
+from homi.model.missing_labels import fill_by_folds
 from homi.moments import Moments
 from homi.solver import impute
 
@@ -438,9 +442,9 @@ def test_constant_features():
 
 
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks([HOMI(missing_labels="ignore")])
-def test_scikit_learn(estimator, check):
-    check(estimator)
+@contract_checks.parametrize([HOMI(missing_labels="ignore")])
+def test_scikit_learn(estimator, expected):
+    contract_checks.check(estimator, expected)
 
 
 def test_what_was_filled_in_is_gone_with_the_next_fit():
@@ -451,3 +455,145 @@ def test_what_was_filled_in_is_gone_with_the_next_fit():
     assert model.filled_labels_.shape == Y.shape
     model.set_params(missing_labels="error").fit(X, Y)
     assert not hasattr(model, "filled_labels_")
+
+
+# HOMICV
+
+CV = {"missing_labels": "ignore", "lams": [0.1, 1.0, 10.0], "widths": [1.0]}
+
+
+def filled_by_folds(rows, weights=None):
+    X, Y = rows
+    hidden, known = hide(Y, 0.4)
+    space = linear_features(X, Y, standardize=True, weights=weights)
+    given = np.nan_to_num(hidden)
+    return space, given, known, fill_by_folds(space, given, known, seed=3)
+
+
+def test_labels_of_a_fold_fill_in_none_of_the_others(rows):
+    space, Y, known, filled = filled_by_folds(rows)
+    parts = held_out_rows(60, 3)
+    for k, fold in enumerate(parts):
+        changed = Y.copy()
+        changed[fold] = 1 - Y[fold]
+        again = fill_by_folds(space, changed, known, seed=3)
+        np.testing.assert_array_equal(again.by_fold[k], filled.by_fold[k])
+        assert (again.by_fold[k - 1] != filled.by_fold[k - 1]).any()
+    np.testing.assert_array_equal(filled.labels[known], Y[known])
+    np.testing.assert_array_equal(filled.cells, known)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_ridges_by_folds_are_those_of_each_label(rows, weighted):
+    weights = np.random.default_rng(1).uniform(0.3, 3, 60) if weighted else None
+    space, Y, known, filled = filled_by_folds(rows, weights)
+    ridges = RidgesByFolds(with_labels(space, filled.labels), filled, seed=3)
+    label_weight = np.array([0.1, 1.0, 1.0, 10.0])
+    found = ridges(0.7, label_weight)
+    X = (rows[0] - space.mean) / space.scale
+    mean = np.average(filled.labels, axis=0, weights=weights)
+    errors = np.zeros((2, 4))
+    for fold, labels in zip(held_out_rows(60, 3), filled.by_fold, strict=True):
+        others = np.setdiff1d(np.arange(60), fold)
+        w = None if weights is None else weights[others]
+        gap = mean - np.average(labels, axis=0, weights=w)
+        for j in range(4):
+            plain = Ridge(0.7).fit(X[others], labels[:, j], w).predict(X[fold])
+            own = Ridge(0.7 / label_weight[j]).fit(X[others], labels[:, j], w)
+            scores = own.predict(X[fold]) + gap[j]
+            np.testing.assert_allclose(found[fold, j], scores)
+            wide = Ridge(7.0).fit(X[others], labels[:, j], w).predict(X[fold])
+            for i, s in enumerate((plain + gap[j], wide + gap[j])):
+                cells = (known * (1 if weights is None else weights[:, None]))[fold, j]
+                errors[i, j] += cells @ (s - Y[fold, j]) ** 2
+    chosen = np.where(errors[1] < errors[0], 0.1, 1.0)
+    np.testing.assert_array_equal(ridges.own_weights(0.7, [0.1]), chosen)
+
+
+def test_one_label_is_learned_from_the_rows_where_it_is_known(rows):
+    X, Y = rows
+    hidden, known = hide(Y[:, :1], 0.3)
+    k = known[:, 0]
+    model = HOMICV(**CV, trees=False).fit(X, hidden)
+    expected = HOMICV(**CV, trees=False).fit(X[k], Y[k, :1])
+    probabilities = model.predict_proba(X)
+    np.testing.assert_allclose(probabilities, expected.predict_proba(X), rtol=1e-12)
+    np.testing.assert_array_equal(model.filled_labels_[k], Y[k, :1])
+    np.testing.assert_allclose(model.filled_labels_[~k], probabilities[~k])
+
+
+def test_homi_cv_where_all_is_known_nothing_changes(rows):
+    X, Y = rows
+    options = CV | {"trees": False}
+    model = HOMICV(**options).fit(X, Y)
+    expected = HOMICV(**options | {"missing_labels": "error"}).fit(X, Y)
+    np.testing.assert_array_equal(model.predict_proba(X), expected.predict_proba(X))
+    np.testing.assert_array_equal(model.filled_labels_, Y)
+    assert not hasattr(expected, "filled_labels_")
+
+
+def test_homi_cv_with_weights_of_rows_and_labels(rows):
+    X, Y = rows
+    hidden, known = hide(Y, 0.3)
+    weights = np.where(np.arange(60) % 4 == 0, 0.0, 2.0)
+    kept, given = weights > 0, {"label_weight": [1.0, 2.0, 3.0, 4.0]}
+    model = HOMICV(**CV, trees=False)
+    held_out = model.fit_held_out(X, hidden, weights, **given)
+    twin = HOMICV(**CV, trees=False)
+    expected = twin.fit_held_out(X[kept], hidden[kept], weights[kept], **given)
+    np.testing.assert_array_equal(held_out[kept], expected)
+    np.testing.assert_array_equal(held_out[~kept], twin.decision_function(X[~kept]))
+    filled = model.filled_labels_
+    np.testing.assert_array_equal(filled[kept], twin.filled_labels_)
+    np.testing.assert_array_equal(filled[known], Y[known])
+    assert ((filled >= 0) & (filled <= 1)).all()
+    assert set(model.cv_results_["held_out"]) == {"a fold"}
+
+
+@pytest.mark.parametrize("kind", ["pandas Int64", "polars", "None", "sparse"])
+def test_homi_cv_takes_Y_of_every_kind(rows, kind):
+    X, Y = rows
+    hidden, _ = hide(Y, 0.3)
+    options = CV | {"kernels": (), "trees": False}
+    expected = HOMICV(**options).fit(X, hidden)
+    model = HOMICV(**options).fit(X, KINDS[kind](hidden))
+    np.testing.assert_array_equal(model.predict_proba(X), expected.predict_proba(X))
+
+
+def test_homi_cv_gets_back_most_of_what_zeros_cost(data):
+    X, Y, *_ = data("emotions")
+    order = np.random.default_rng(0).permutation(len(Y))
+    X, Y = X[order], np.asarray(Y, dtype=float)[order]
+    hidden, known = hide(Y[:400], 0.5)
+    model, zeros, full = (HOMICV(**CV, trees=False) for _ in range(3))
+    held_out = expit(model.fit_held_out(X[:400], hidden))
+    zeros.fit(X[:400], np.nan_to_num(hidden))
+    full.fit(X[:400], Y[:400])
+    ours, worst, best = (
+        log_loss(Y[400:], m.predict_proba(X[400:])) for m in (model, zeros, full)
+    )
+    assert ours - best < 0.4 * (worst - best)
+    # Held-out scores of known labels do not promise more than new rows keep.
+    assert log_loss(Y[:400], held_out, known * 1.0) > 0.95 * ours
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"missing_labels": "error"}, r"HOMICV\(missing_labels=\"ignore\"\)"),
+        ({"scoring": "ranking_loss"}, "needs all labels of a row.*'neg_log_loss'"),
+        ({"gammas": [0.1]}, r"gammas=\[0.1\] needs all labels"),
+    ],
+)
+def test_homi_cv_says_what_it_cannot_do(rows, options, message):
+    X, Y = rows
+    with pytest.raises(ValueError, match=message):
+        HOMICV(**CV | options).fit(X, hide(Y, 0.3)[0])
+
+
+def test_homi_cv_says_which_labels_are_known_nowhere(rows):
+    X, Y = rows
+    hidden, _ = hide(Y, 0.3)
+    hidden[:, 2] = np.nan
+    with pytest.raises(ValueError, match=r"nothing is known of the label\(s\) 'y2'"):
+        HOMICV(**CV).fit(X, hidden)

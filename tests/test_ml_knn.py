@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.model_selection import KFold
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import contract_checks
 from conftest import random_rows
 from homi.estimators import MLkNN
 from homi.metrics import (
@@ -20,9 +20,9 @@ from homi.metrics import (
 
 
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks([MLkNN(n_neighbors=3, smoothing=0.5)])
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
+@contract_checks.parametrize([MLkNN(n_neighbors=3, smoothing=0.5)])
+def test_scikit_learn_contract(estimator, expected):
+    contract_checks.check(estimator, expected)
 
 
 def literal(X, Y, test, k, s):

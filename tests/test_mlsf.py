@@ -107,7 +107,7 @@ def test_many_labels_make_many_groups(kind):
     [
         ("emotions", (0.224, 0.181, 0.319, 0.816)),
         ("yeast", (0.210, 0.201, 0.261, 0.631)),
-        ("scene", (0.128, 0.122, 0.345, 0.892)),
+        pytest.param("scene", (0.128, 0.122, 0.345, 0.892), marks=pytest.mark.slow),
         pytest.param("birds", (0.050, 0.107, 0.701, None), marks=pytest.mark.slow),
         pytest.param("CAL500", (0.138, None, 0.128, None), marks=pytest.mark.slow),
     ],

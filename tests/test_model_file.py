@@ -284,12 +284,6 @@ def test_a_file_that_is_not_there(tmp_path, plain):
         load_model(tmp_path)
 
 
-def test_what_to_install(tmp_path, plain, monkeypatch):
-    monkeypatch.setitem(sys.modules, "safetensors.numpy", None)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install 'homi\[io\]'"):
-        save(plain, tmp_path / "model.homi")
-
-
 def test_the_checksum_is_as_documented(tmp_path, plain):
     save(plain, tmp_path / "model.homi")
     header, tensors = opened(tmp_path / "model.homi")

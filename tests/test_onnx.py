@@ -146,7 +146,7 @@ def test_texts_have_no_onnx_form(tmp_path):
 
 def test_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install 'homi\[onnx\]'"):
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'homi-learn\[onnx\]'"):
         export_onnx(HOMI().fit(X, Y), tmp_path / "model.onnx")
 
 

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import contract_checks
 from conftest import random_rows
 from homi import HOMI
 from homi.graph import plan_anchors
@@ -43,11 +43,11 @@ def expected_failures(estimator):
 
 
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks(
+@contract_checks.parametrize(
     [HOMI(graph="anchors", random_state=0)], expected_failed_checks=expected_failures
 )
-def test_scikit_learn(estimator, check):
-    check(estimator)
+def test_scikit_learn(estimator, expected):
+    contract_checks.check(estimator, expected)
 
 
 @pytest.mark.parametrize("options", [{}, {"gamma": 0}, {"correlation": "identity"}])

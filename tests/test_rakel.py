@@ -17,8 +17,8 @@ from sklearn.model_selection import KFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import contract_checks
 from conftest import random_rows
 from homi.methods.ml_knn import MLkNN
 from homi.methods.rakel import _DEFAULT, RAKEL
@@ -26,11 +26,11 @@ from homi.metrics import hamming_loss
 
 
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks(
+@contract_checks.parametrize(
     [RAKEL(KNeighborsClassifier(3), overlap=False, labelset_size=2, random_state=0)]
 )
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
+def test_scikit_learn_contract(estimator, expected):
+    contract_checks.check(estimator, expected)
 
 
 def standardized(X):

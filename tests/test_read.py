@@ -301,6 +301,17 @@ def test_missing_values_can_be_filled(tmp_path, rows, missing, expected):
     np.testing.assert_array_equal(dense(onehot.X)[1, 1:4], hot)
 
 
+def test_values_without_a_finite_mean_are_refused(tmp_path):
+    """scikit-learn's imputer takes 0 where a mean overflows."""
+    path = tmp_path / "d.csv"
+    path.write_text("a,y\n1e308,0\n1e308,1\n,0\n")
+    for how in ("mean", "median"):
+        with pytest.raises(ValueError, match="column 'a' has values beyond 1e"):
+            read(path, "last 1", missing=how)
+    found = read(path, "last 1", missing="most_frequent")
+    np.testing.assert_array_equal(found.X, np.full((3, 1), 1e308))
+
+
 def test_missing_values_are_counted(tmp_path):
     path = tmp_path / "d.arff"
     path.write_text(GAPS + DENSE_GAPS + "?,blue,1,0\n")

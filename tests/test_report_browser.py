@@ -15,9 +15,6 @@ from browser import tab_of
 from homi.benchmark.tables import NOT_RUN, Entry, Table
 from homi.report import Listing, Page, Picture, Prose, Section, write
 
-# One process has the undisturbed quick run.
-pytestmark = pytest.mark.xdist_group("quick")
-
 #: Data sets of the paper: enough columns to be wider than a phone.
 DATASETS = ["emotions", "birds", "yeast", "scene", "enron", "medical", "corel5k"]
 

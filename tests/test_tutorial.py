@@ -21,9 +21,11 @@ LEAVES = {
     "choosing": set(),
     "tables_and_texts": {"tracks.csv"},
     "thresholds": set(),
+    "known_labels": set(),
     "labels": set(),
     "explaining": {"labels.html", "yeast.html"},
     "big_data": {"clicks.parquet", "clicks.npz"},
+    "coming_from": {"yeast.arff", "model.homi"},
     "paper": set(),
     "model_file": {"model.homi", "model.onnx"},
     "index": set(),
@@ -75,6 +77,7 @@ def case(page):
     return pytest.param(page, marks=[pytest.mark.slow] if page == "index" else [])
 
 
+@pytest.mark.usefixtures("all_trees")
 @pytest.mark.parametrize("page", [case(page) for page in LEAVES])
 def test_the_page_can_be_followed(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -142,7 +142,7 @@ def test_the_commands_agree(here, tmp_path, name):
     run("fit", here / "train.csv", "-l", "tag_*", *COMMANDS[name], "-o", model)
     test = here / "test.csv"
     rows = json.loads(run("predict", model, test, "--json"))["rows"]
-    for i in range(10):
+    for i in range(4):
         words = "explain", model, test, "--row", i, "-o", page
         found = json.loads(run(*words, "--json"))["row"]["why"]
         said = [why["label"] for why in found if why["predicted"]]

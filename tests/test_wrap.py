@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import contract_checks
 from conftest import random_rows
 from homi.methods import wrap, wrap_solver
 from homi.methods.label_graph import cosine_similarity, laplacian
@@ -29,9 +29,9 @@ def fit(X, Y, *args, **kwargs):
 
 
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks([WRAP(0.1, 0.1, standardize=False)])
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
+@contract_checks.parametrize([WRAP(0.1, 0.1, standardize=False)])
+def test_scikit_learn_contract(estimator, expected):
+    contract_checks.check(estimator, expected)
 
 
 def test_defaults_and_grid():

@@ -17,7 +17,7 @@ def main() -> None:
     except ImportError as error:
         sys.exit(
             f"homi: the command needs the package {error.name}, which is not "
-            "installed; install what it needs by: pip install 'homi[all]'"
+            "installed; install it with: pip install --upgrade homi-learn"
         )
     try:
         app()

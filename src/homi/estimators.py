@@ -7,7 +7,11 @@ from homi.methods.classifier_chain import ClassifierChain
 from homi.methods.clml import CLML
 from homi.methods.ensemble_of_chains import EnsembleOfChains
 from homi.methods.glocal import GLOCAL
+from homi.methods.homer import HOMER
+from homi.methods.label_powerset import LabelPowerset
 from homi.methods.label_ranking import CalibratedLabelRanking
+from homi.methods.label_space_partition import LabelSpacePartition
+from homi.methods.leml import LEML
 from homi.methods.lflc import LFLC
 from homi.methods.lift import LIFT
 from homi.methods.ml_knn import MLkNN
@@ -22,8 +26,10 @@ __all__ = [
     "BILAS",
     "CLML",
     "GLOCAL",
+    "HOMER",
     "HOMI",
     "HOMICV",
+    "LEML",
     "LFLC",
     "LIFT",
     "MLLRC",
@@ -34,6 +40,8 @@ __all__ = [
     "CalibratedLabelRanking",
     "ClassifierChain",
     "EnsembleOfChains",
+    "LabelPowerset",
+    "LabelSpacePartition",
     "LinearMultiLabelClassifier",
     "MLkNN",
     "MultiLabelClassifier",

@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from homi.atomic_write import whole_file
+from homi.extras import optional
 from homi.typing import Array
+
+with optional("homi.plots"):
+    from matplotlib.figure import Figure
 
 
 def draw_correlation(B: Array, names: list[str], path: Path) -> None:

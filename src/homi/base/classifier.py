@@ -253,8 +253,13 @@ class LinearMultiLabelClassifier(MultiLabelClassifier):
         """Return the features that the scores are linear in: the checked rows."""
         return X
 
+    def _product(self, X: Matrix) -> Array:
+        """Return the scores of checked rows, less the intercepts."""
+        product: Array = self._features(X) @ self.coef_.T
+        return product
+
     def _scores(self, X: Matrix) -> Array:
-        scores: Array = self._features(X) @ self.coef_.T
+        scores = self._product(X)
         scores += self.intercept_
         return scores
 
@@ -271,7 +276,7 @@ class LinearMultiLabelClassifier(MultiLabelClassifier):
                 small = X if X.size < product.size else product
                 if math.isfinite(np.vdot(small, small)):
                     return product
-        return self._features(self._checked_rows(X)) @ self.coef_.T
+        return self._product(self._checked_rows(X))
 
     def why(
         self, x: Any, labels: Any = None, *, X: Any = None, n_terms: int = 8

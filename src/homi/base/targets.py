@@ -15,8 +15,11 @@ from homi.arrays import as_numbers, canonical, dense
 from homi.base.tags import Tags, binarize_tags, tag_rows, warn_of_joined_tags
 from homi.typing import Mask, Matrix, MatrixLike
 
-#: Estimator that accepts missing labels.
-_HINT = ', or use HOMI(missing_labels="ignore"), which imputes columns of 0 and 1'
+#: Estimators that accept missing labels.
+_HINT = (
+    ', or use HOMI(missing_labels="ignore") or HOMICV(missing_labels="ignore"), which '
+    "impute columns of 0 and 1"
+)
 
 #: A dense Y with more entries, and a smaller share of ones, is converted to sparse.
 _LARGE, _SPARSE = 1_000_000, 0.1
@@ -120,12 +123,13 @@ def _without_unknown(values: Matrix) -> tuple[Matrix, Mask | None]:
         values = dense(values)
     if values.dtype.kind not in "Of":
         return values, None
-    missing = _is_missing(values)
+    missing = is_missing(values)
     values = as_numbers(np.where(missing, 0, values))
     return values, ~missing if missing.any() else None
 
 
-def _is_missing(values: NDArray[Any]) -> Mask:
+def is_missing(values: NDArray[Any]) -> Mask:
+    """Return True for NaN, None, and the missing values of data frames."""
     if values.dtype.kind == "f":
         return np.isnan(values)
     flat = (_is_nothing(value) for value in values.ravel())
@@ -163,7 +167,7 @@ def _check_indicator(values: Matrix) -> Matrix:
         )
     stored = values.data if sparse.issparse(values) else values
     if stored.dtype.kind not in "buif":
-        if stored.dtype.kind == "O" and (count := _is_missing(stored).sum()):
+        if stored.dtype.kind == "O" and (count := is_missing(stored).sum()):
             raise ValueError(_not_known("NaN or None", count, _HINT))
         raise _not_an_indicator(stored, "; encode names with MultiLabelBinarizer.")
     if stored.dtype.kind == "f":

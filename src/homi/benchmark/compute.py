@@ -17,7 +17,6 @@ import numpy as np
 from sklearn.model_selection import ParameterGrid, train_test_split
 from threadpoolctl import threadpool_limits
 
-import homi
 from homi.benchmark.cells import USUAL_AUC, Cell, Record, Study, Task
 from homi.benchmark.experiment import Ask, Experiment, Search
 from homi.benchmark.methods import EVERYTHING, variant
@@ -27,6 +26,7 @@ from homi.datasets.cache import file_sha256
 from homi.datasets.load import at_hand
 from homi.metrics import METRICS, PAPER_METRICS, evaluate, macro_auc
 from homi.typing import Fields, Matrix
+from homi.version import __version__
 
 #: Packages that a result may depend on.
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "faiss-cpu", "threadpoolctl")
@@ -42,7 +42,7 @@ def compute(experiment: Experiment, task: Task, commit: str = "") -> Record:
         else:
             record = _studied(experiment, task)
     made_with = {
-        "homi": homi.__version__,
+        "homi": __version__,
         "commit": commit,
         "python": platform.python_version(),
         **{name: version(name) for name in _PACKAGES},

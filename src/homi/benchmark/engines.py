@@ -8,6 +8,8 @@ from typing import Any
 
 import joblib
 
+from homi.extras import optional
+
 #: Apply a function to many arguments, results as they come, in any order.
 Engine = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
 
@@ -36,12 +38,8 @@ def cluster(scheduler: str) -> Engine:
 def _on_cluster(
     scheduler: str, function: Callable[[Any], Any], arguments: Iterable[Any]
 ) -> Iterator[Any]:
-    try:
+    with optional("the engine 'dask'"):
         from distributed import Client, as_completed
-    except ImportError as error:
-        raise ImportError(
-            "the engine 'dask' needs Dask: pip install 'homi[dask]'."
-        ) from error
     try:
         client = Client(scheduler, timeout="10s")
     except OSError as error:

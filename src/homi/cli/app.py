@@ -1,4 +1,4 @@
-"""The command `homi`: every subcommand, registered under one error contract."""
+"""The command `homi`: its options; subcommands are in `homi.cli.lazy`."""
 
 from __future__ import annotations
 
@@ -8,33 +8,20 @@ from typing import Annotated
 
 import typer
 
-import homi
-from homi.cli.bench import bench_app
-from homi.cli.command import command
-from homi.cli.cv import cv
-from homi.cli.data import data_app
-from homi.cli.demo import demo
-from homi.cli.doctor import doctor
-from homi.cli.evaluate import evaluate
-from homi.cli.explain import explain
-from homi.cli.export import export
-from homi.cli.fit import fit
-from homi.cli.predict import predict
+from homi.cli.lazy import LazyGroup
+from homi.version import __version__
 
 app = typer.Typer(
+    cls=LazyGroup,
     help="Multi-label classification that learns how labels depend on each other.",
     no_args_is_help=True,
     add_completion=False,
 )
-for _function in (fit, predict, evaluate, cv, explain, export, doctor, demo):
-    command(app)(_function)
-app.add_typer(data_app, name="data")
-app.add_typer(bench_app, name="bench")
 
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(homi.__version__)
+        typer.echo(__version__)
         raise typer.Exit
 
 

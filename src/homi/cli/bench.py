@@ -38,6 +38,7 @@ bench_app = typer.Typer(
     "Example: homi bench run benchmarks/paper.toml --quick, and then "
     "homi bench report benchmarks/paper.toml --quick",
     no_args_is_help=True,
+    add_completion=False,
 )
 
 File = Annotated[Path, typer.Argument(metavar="EXPERIMENT", help="A TOML file.")]

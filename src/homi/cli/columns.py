@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.compose import ColumnTransformer
-from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
+from sklearn.preprocessing import FunctionTransformer
 
 from homi.arrays import dense
 from homi.datasets.dataset import Table
 from homi.datasets.files import short
-from homi.datasets.read import Missing, Nominal, codes
+from homi.datasets.preprocessing import Missing, Nominal, imputer, one_hot
+from homi.datasets.read import codes
 from homi.typing import Fields, Matrix
 
 Vector = NDArray[np.float64]
@@ -153,17 +153,14 @@ class Columns:
         steps: list[Any] = []
         if self.nominal == "onehot":
             sizes = [len(self.columns[j].words or ()) for j in words]
-            lists = [np.arange(float(size)) for size in sizes]
             steps = [
                 FunctionTransformer(dense, accept_sparse=True),
-                OneHotEncoder(
-                    categories=lists, handle_unknown="ignore", sparse_output=is_sparse
-                ),
+                one_hot(sizes, is_sparse=is_sparse),
             ]
         imputed: Any = "passthrough"
         if self.missing != "error":
-            imputed = _imputer(self.missing)
-            steps.insert(len(steps) - 1, _imputer("most_frequent"))
+            imputed = imputer(self.missing)
+            steps.insert(len(steps) - 1, imputer("most_frequent"))
         groups = [("numbers", imputed, numbers)] if numbers else []
         groups += [("words", make_pipeline(*steps), words)] if words else []
         return ColumnTransformer(groups, sparse_threshold=1.0)
@@ -234,13 +231,6 @@ class Columns:
 def _like_fitted(transformer: ColumnTransformer, X: Matrix) -> Any:
     """Return X sparse or dense, as the transformer was fitted."""
     return sparse.csr_array(X) if transformer.sparse_output_ else dense(X)
-
-
-def _imputer(missing: Missing) -> SimpleImputer:
-    strategy = "constant" if missing == "zero" else missing
-    fill = 0.0 if missing == "zero" else None
-    # A column without any value stays, as zeros.
-    return SimpleImputer(strategy=strategy, fill_value=fill, keep_empty_features=True)
 
 
 def _checked(name: Any, words: Any) -> tuple[str, list[str] | None]:

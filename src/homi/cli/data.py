@@ -29,6 +29,7 @@ from homi.datasets.registry import Entry, registry, require
 data_app = typer.Typer(
     help="Data sets: list, describe, fetch and check them.\n\nExample: homi data list",
     no_args_is_help=True,
+    add_completion=False,
 )
 
 Names = Annotated[

@@ -27,6 +27,7 @@ from homi.cli.output import check_output
 from homi.cli.terminal import counting
 from homi.datasets import Dataset, load
 from homi.estimators import HOMI
+from homi.extras import optional
 from homi.metrics import METRICS, PAPER_METRICS, evaluate
 from homi.typing import Fields
 
@@ -58,7 +59,8 @@ def demo(
 
     Example: homi demo --output homi-demo
     """
-    from homi.plots import draw_correlation
+    with optional("homi demo", "demo"):
+        from homi.plots import draw_correlation
 
     console = Console()
     started = time.perf_counter()

@@ -17,16 +17,20 @@ import typer
 import homi
 from homi.cli.options import AsJson, Quiet
 from homi.cli.terminal import print_json
+from homi.datasets.cache import cache_directory
+from homi.datasets.load import at_hand
+from homi.datasets.registry import registry
+from homi.extras import DISTRIBUTION, install
 from homi.typing import Fields, Matrix
 
-_CORE = ("numpy", "scipy", "scikit-learn", "faiss-cpu", "threadpoolctl", "joblib")
+_CORE = ("numpy", "scipy", "scikit-learn", "threadpoolctl", "joblib", "safetensors")
 
 #: Package -> the extra that installs it, and what it is for.
 _OPTIONAL = {
-    "safetensors": ("io", "model files"),
+    "faiss-cpu": ("faiss", "approximate neighbors and anchors, for many rows"),
     "onnx": ("onnx", "homi export --onnx"),
     "onnxruntime": ("onnx", "running exported models"),
-    "pyarrow": ("data", "CSV, TSV and Parquet files"),
+    "pyarrow": ("data", "Parquet files, and CSV files in less time"),
     "liac-arff": ("data", "ARFF files"),
     "pooch": ("data", "downloads of data sets"),
     "river": ("data", "the yeast data set without a download"),
@@ -46,6 +50,7 @@ def doctor(as_json: AsJson = False, quiet: Quiet = False) -> None:
     facts: Fields = {
         "homi": homi.__version__,
         "python": platform.python_version(),
+        "conflict": _conflict(),
         "system": platform.platform(terse=True),
         "packages": {name: _version(name) for name in _CORE},
         "blas": _blas(),
@@ -65,6 +70,18 @@ def doctor(as_json: AsJson = False, quiet: Quiet = False) -> None:
         raise ValueError(problem)
 
 
+def _conflict() -> str | None:
+    """Say that a distribution named homi shares our package directory."""
+    if (other := _version("homi")) is None:
+        return None
+    return (
+        f"the distribution homi {other} is installed beside {DISTRIBUTION}, and both "
+        "write the package homi; homi on the package index is another project. Remove "
+        "it and repair ours with: pip uninstall -y homi && pip install "
+        f"--force-reinstall --no-deps {DISTRIBUTION}"
+    )
+
+
 def _version(package: str) -> str | None:
     try:
         return version(package)
@@ -82,12 +99,6 @@ def _blas() -> list[Fields]:
 
 def _data() -> Fields:
     directory = os.environ.get("HOMI_DATA")
-    try:
-        from homi.datasets.cache import cache_directory
-        from homi.datasets.load import at_hand
-        from homi.datasets.registry import registry
-    except ModuleNotFoundError as error:
-        return {"directory": directory, "missing": error.name}
     there = directory is not None and Path(directory).expanduser().is_dir()
     names = [name for name, entry in registry().items() if at_hand(entry)]
     return {
@@ -114,7 +125,7 @@ def _self_test() -> Fields:
             problem = "a saved model predicts something else than before"
     except Exception as error:
         problem = f"{type(error).__name__}: {' '.join(str(error).split())}"
-    advice = "; reinstall by pip install --force-reinstall 'homi[all]'."
+    advice = f"; reinstall it with: pip install --force-reinstall {DISTRIBUTION}"
     return {
         "seconds": round(time.perf_counter() - started, 3),
         "problem": problem and f"the self-test failed: {problem}{advice}",
@@ -122,8 +133,6 @@ def _self_test() -> Fields:
 
 
 def _survives(model: Any, X: Matrix) -> bool:
-    if _version("safetensors") is None:
-        return True
     from homi.io import load_model, save
 
     with tempfile.TemporaryDirectory() as directory:
@@ -136,6 +145,8 @@ def _survives(model: Any, X: Matrix) -> bool:
 def _summary(facts: Fields) -> str:
     packages = facts["packages"]
     lines = [f"homi {facts['homi']}, Python {facts['python']}, {facts['system']}"]
+    if facts["conflict"]:
+        lines.append(f"Warning: {facts['conflict']}")
     lines += [f"  {name} {found or 'MISSING'}" for name, found in packages.items()]
     for blas in facts["blas"]:
         lines.append(
@@ -147,9 +158,8 @@ def _summary(facts: Fields) -> str:
         lines.append(f"  {name} {_extra(found)}")
     data = facts["data"]
     lines.append(f"Data: HOMI_DATA is {data['directory'] or 'not set'}")
-    if "cache" in data:
-        lines.append(f"  cache {data['cache']}")
-        lines.append(f"  {len(data['at_hand'])} of {data['known']} data sets at hand")
+    lines.append(f"  cache {data['cache']}")
+    lines.append(f"  {len(data['at_hand'])} of {data['known']} data sets at hand")
     test = facts["self_test"]
     lines.append(
         f"Self-test: {'FAILED' if test['problem'] else 'passed'} in {test['seconds']} s"
@@ -160,4 +170,4 @@ def _summary(facts: Fields) -> str:
 def _extra(found: dict[str, str | None]) -> str:
     if found["version"]:
         return f"{found['version']}: {found['for']}"
-    return f"is not installed: {found['for']}; pip install 'homi[{found['extra']}]'"
+    return f"is not installed: {found['for']}; {install(str(found['extra']))}"

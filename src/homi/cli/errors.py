@@ -12,6 +12,8 @@ from contextvars import ContextVar
 
 import typer
 
+from homi.extras import optional
+
 FAILED, INTERRUPTED = 1, 130
 
 _DEBUG = ContextVar("debug", default=False)
@@ -35,7 +37,8 @@ def one_sentence(*, debug: bool | None = None, quiet: bool = False) -> Iterator[
         # Commands match columns to the model by name themselves.
         warnings.filterwarnings("ignore", message=".*valid feature names.*")
         try:
-            yield
+            with optional("this command"):
+                yield
         except (typer.Exit, typer.BadParameter, BrokenPipeError):
             raise
         except KeyboardInterrupt:

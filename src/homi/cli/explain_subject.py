@@ -18,7 +18,7 @@ from homi.cli.source import File, open_file, read_labels
 from homi.datasets.dataset import Dataset
 from homi.datasets.files import split_name
 from homi.datasets.load import load
-from homi.datasets.read import read
+from homi.datasets.read import TABLES, parser, read
 from homi.estimators import HOMI
 from homi.explorer import Facts, facts
 from homi.thresholds import TunedThresholds
@@ -166,14 +166,11 @@ def _like(data: Dataset, file: Path) -> Dataset:
 
 def _rows_of(file: Path, label_names: list[str]) -> Dataset:
     """Read rows: tables may lack the labels, other formats state them."""
-    if split_name(file)[1] not in {".csv", ".tsv", ".parquet"}:
+    if split_name(file)[1] not in TABLES:
         return read(file)
     if not file.is_file():
         raise FileNotFoundError(f"there is no file {file}.")
-    from homi.datasets.tables import parse_parquet, parse_text  # slow to import
-
-    parse = parse_parquet if split_name(file)[1] == ".parquet" else parse_text
-    table = parse(file, Budget.of(file)).table
+    table = parser(file)(file, Budget.of(file)).table
     if set(label_names) <= set(table.names):
         return read(file, label_names)
     numbers = [j for j in range(len(table.names)) if j not in table.nominal]

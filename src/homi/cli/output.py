@@ -13,6 +13,7 @@ from typing import Any
 import typer
 
 from homi.datasets.files import split_name, writing
+from homi.extras import optional
 from homi.typing import Fields
 
 #: Number of bytes at the start of a file that tell its kind.
@@ -157,8 +158,9 @@ def write_table(path: Path, columns: Fields, *, safe: bool = False) -> None:
     form = split_name(path)[1]
     with writing(path) as file:
         if form == ".parquet":
-            import pyarrow as pa
-            import pyarrow.parquet as pq
+            with optional("writing Parquet"):
+                import pyarrow as pa
+                import pyarrow.parquet as pq
 
             arrays = [pa.array(values) for values in columns.values()]
             pq.write_table(pa.Table.from_arrays(arrays, names=list(columns)), file)

@@ -18,10 +18,8 @@ from homi.cli.options import Drop, Labels, Text
 from homi.datasets.dataset import Table
 from homi.datasets.files import short, split_name
 from homi.datasets.labels import check_unique, chosen_columns, indicators
-from homi.datasets.read import parser
+from homi.datasets.read import TABLES, parser, table_parsers
 
-#: Formats that name their columns and may hold texts.
-TABLES = {".csv": "text_columns", ".tsv": "text_columns", ".parquet": "parquet_columns"}
 #: Formats that store no zeros, and so may lack columns of zeros.
 SPARSE = {".libsvm", ".svm", ".svmlight", ".txt"}
 
@@ -64,11 +62,9 @@ class File:
         """Return columns as numbers, or as positions in lists of words."""
         if self.table is not None:
             return self.table.take(columns)
-        from homi.datasets.tables import content
-
         assert self.raw is not None
-        names = [self.names[j] for j in columns]
-        return content(names, [self.raw[j] for j in columns], self.budget).table
+        names, raw = [self.names[j] for j in columns], [self.raw[j] for j in columns]
+        return table_parsers(self.path).content(names, raw, self.budget).table
 
     def texts(self, names: list[str]) -> list[str]:
         """Return one text per row, several columns joined; a missing text is empty."""
@@ -76,28 +72,14 @@ class File:
             raise ValueError(
                 f"{self.path}: texts are read from .csv, .tsv and .parquet files only."
             )
-        columns = [
-            self._texts_of(self.raw[self.position(name)], name) for name in names
-        ]
-        cells = [[_text(cell) for cell in column.to_pylist()] for column in columns]
+        texts = table_parsers(self.path).texts
+        with with_file_name(self.path):
+            columns = [
+                texts(self.raw[self.position(name)], name, self.budget)
+                for name in names
+            ]
+        cells = [[_text(cell) for cell in column] for column in columns]
         return ["\n".join(row) for row in zip(*cells, strict=True)]
-
-    def _texts_of(self, column: Any, name: str) -> Any:
-        """Return a column of texts, decoded and charged if it is a dictionary."""
-        import pyarrow as pa
-
-        from homi.datasets.tables import decoded
-
-        kind = column.type
-        if pa.types.is_nested(kind):
-            raise ValueError(
-                f"{self.path}: column {short(name)} is of type {kind}; texts are read "
-                "from columns of single values."
-            )
-        if pa.types.is_dictionary(kind) and pa.types.is_string(kind.value_type):
-            assert self.budget is not None
-            return decoded(column, name, self.budget)
-        return column
 
     def position(self, name: str) -> int:
         """Return the position of a column."""
@@ -139,9 +121,10 @@ def open_file(path: Path) -> File:
     try:
         budget = Budget.of(path)
         if form in TABLES and not path.is_dir():
-            from homi.datasets import tables
-
-            names, columns = getattr(tables, TABLES[form])(path, budget)
+            parsers = table_parsers(path)
+            is_parquet = form == ".parquet"
+            columns_of = parsers.parquet_columns if is_parquet else parsers.text_columns
+            names, columns = columns_of(path, budget)
             check_unique(names, "column")
             return File(path, names, raw=columns, budget=budget)
         content = parser(path)(path, budget)

@@ -1,21 +1,16 @@
 """Data sets by name or file, synthetic data, label statistics and folds."""
 
-try:
-    from homi.datasets.dataset import Dataset
-    from homi.datasets.fetch import FetchError, fetch
-    from homi.datasets.fixed_folds import FixedFolds, load_folds, save_folds
-    from homi.datasets.folds import IterativeStratifiedKFold
-    from homi.datasets.load import load
-    from homi.datasets.read import read
-    from homi.datasets.summary import Summary, cooccurrence, summarize, summary
-    from homi.datasets.synthetic import make_correlated, make_correlated_batches
-    from homi.datasets.write import write
-except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
-        f"homi.datasets needs the package {error.name}, which is not installed; "
-        "install all that it needs with: pip install 'homi[data]'",
-        name=error.name,
-    ) from error
+from homi.datasets.dataset import Dataset
+from homi.datasets.fetch import FetchError, fetch
+from homi.datasets.fixed_folds import FixedFolds, load_folds, save_folds
+from homi.datasets.folds import IterativeStratifiedKFold
+from homi.datasets.load import load
+from homi.datasets.oversample import imbalance_ratios, oversample
+from homi.datasets.read import read
+from homi.datasets.split import train_test_split
+from homi.datasets.summary import Summary, cooccurrence, summarize, summary
+from homi.datasets.synthetic import make_correlated, make_correlated_batches
+from homi.datasets.write import write
 
 __all__ = [
     "Dataset",
@@ -25,13 +20,16 @@ __all__ = [
     "Summary",
     "cooccurrence",
     "fetch",
+    "imbalance_ratios",
     "load",
     "load_folds",
     "make_correlated",
     "make_correlated_batches",
+    "oversample",
     "read",
     "save_folds",
     "summarize",
     "summary",
+    "train_test_split",
     "write",
 ]

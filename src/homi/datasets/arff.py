@@ -16,13 +16,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-import arff
 import numpy as np
 
 from homi.budget import Budget, Refused
 from homi.datasets.dataset import Content, Labels, Table, csr
 from homi.datasets.files import at_line, lines, number, short, split_name
+from homi.extras import optional
 from homi.typing import Matrix
+
+with optional("reading ARFF"):
+    import arff
 
 Lines: TypeAlias = Iterator[tuple[int, str]]
 Lookup: TypeAlias = dict[str | None, float]

@@ -74,9 +74,13 @@ def cache_directory() -> Path:
     """Return ``HOMI_CACHE``, or by default the cache of the operating system."""
     if chosen := os.environ.get("HOMI_CACHE"):
         return Path(chosen).expanduser()
-    import pooch  # slow to import, and not needed by most loads
-
-    return Path(pooch.os_cache("homi"))
+    home = Path.home()
+    if sys.platform == "win32":
+        local = os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local"
+        return Path(local) / "homi" / "homi" / "Cache"
+    if sys.platform == "darwin":
+        return home / "Library" / "Caches" / "homi"
+    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "homi"
 
 
 def file_sha256(path: Path) -> str:

@@ -21,6 +21,7 @@ from urllib.parse import urljoin, urlsplit
 from homi.datasets.cache import cache_directory, file_sha256, lock, sweep
 from homi.datasets.files import Damaged, text_blocks
 from homi.datasets.registry import Entry, require
+from homi.extras import optional
 
 if TYPE_CHECKING:
     from logging import LogRecord
@@ -145,7 +146,8 @@ def _first_working_source(
 
 def _retrieve(url: str, target: Path, download: _Download) -> None:
     """Let pooch call the downloader, check the checksum and move the file."""
-    import pooch
+    with optional("a download"):
+        import pooch
 
     resumed = download.part.exists()
     known_hash = f"sha256:{download.entry.sha256}"

@@ -45,7 +45,7 @@ class FixedFolds(Splitter):
     def _n_folds(self) -> int:
         return len(self._given(None))
 
-    def _test_sets(self, X: Matrix, y: Matrix) -> list[Indices]:
+    def _test_sets(self, X: Matrix, y: Matrix, groups: object) -> list[Indices]:
         return self._given(n_rows(X))
 
     def _given(self, n_samples: int | None) -> list[Indices]:

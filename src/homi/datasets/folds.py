@@ -11,7 +11,6 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import suppress
-from importlib import import_module
 from numbers import Integral
 from typing import Any, TypeAlias
 
@@ -19,11 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.preprocessing import label_binarize
-from sklearn.utils import indexable
+from sklearn.utils import check_random_state, indexable
 from sklearn.utils.multiclass import type_of_target
 
 from homi.arrays import dense
-from homi.typing import Indices, Matrix, MatrixLike, RandomState
+from homi.datasets.stratify import Order, assign_folds
+from homi.typing import Array, Indices, Mask, Matrix, MatrixLike, RandomState
 
 Split: TypeAlias = tuple[Indices, Indices]
 
@@ -31,8 +31,11 @@ Split: TypeAlias = tuple[Indices, Indices]
 class Splitter(BaseCrossValidator):  # type: ignore[misc]
     """Base of the splitters: makes pairs (train, test) of test sets."""
 
+    #: Whether rows of one group stay together.
+    _keeps_groups = False
+
     @abstractmethod
-    def _test_sets(self, X: Matrix, y: Matrix) -> list[Indices]:
+    def _test_sets(self, X: Matrix, y: Matrix, groups: Any) -> list[Indices]:
         """Return the rows of each test set."""
 
     @abstractmethod
@@ -67,99 +70,168 @@ class Splitter(BaseCrossValidator):  # type: ignore[misc]
             Rows; only their number matters.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
             Labels: 0/1 or boolean, one column each, or 1-D classes.
-        groups : object
-            Ignored, with a warning.
+        groups : array-like of shape (n_samples,) or None, default=None
+            Group of each row. Splitters that cannot keep groups together ignore it,
+            with a warning.
 
         Yields
         ------
         train, test : ndarray
             Row indices, in ascending order.
         """
-        if groups is not None:
+        if groups is not None and not self._keeps_groups:
             warnings.warn(
                 f"{type(self).__name__} ignores groups; to keep them together use "
-                "sklearn.model_selection.GroupKFold.",
+                "IterativeStratifiedKFold.",
                 UserWarning,
                 stacklevel=2,
             )
-        return self._pairs(*indexable(X, y))
+            groups = None
+        return self._pairs(*indexable(X, y, groups))
 
-    def _pairs(self, X: Matrix, y: Matrix) -> Iterator[Split]:
+    def _pairs(self, X: Matrix, y: Matrix, groups: Any) -> Iterator[Split]:
         n_samples = n_rows(X)
-        for test in self._test_sets(X, y):
+        for test in self._test_sets(X, y, groups):
             is_train = np.ones(n_samples, dtype=bool)
             is_train[test] = False
             yield np.flatnonzero(is_train), np.flatnonzero(~is_train)
 
 
 class IterativeStratifiedKFold(Splitter):
-    """K folds with about the same share of every label.
+    r"""K folds with about the same share of every label, and of every pair of labels.
 
     Iterative stratification distributes the rows of the rarest label first, each to
     the fold that lacks it most. A label with fewer rows than folds is missing from some
-    folds; a label that never occurs has no effect. Fold sizes can differ by a few rows.
-    Needs the package ``iterative-stratification``.
+    folds; a label that never occurs has no effect.
 
     Parameters
     ----------
     n_splits : int in [2, inf), default=5
         Number of folds.
+    order : {1, 2}, default=1
+        1 balances labels; fold sizes differ by some percent. 2 balances labels and
+        pairs of labels; fold sizes differ by at most one row. Prefer 2. The default is
+        1 because stored folds depend on it.
     shuffle : bool, default=True
         Whether to distribute rows in random order.
     random_state : int, RandomState instance or None, default=None
         Seed of the order and of the choice between folds that lack a label equally.
         With ``shuffle=False`` and None the choice is the same in every call.
 
+    Notes
+    -----
+    With ``groups`` in :meth:`split`, rows of a group stay in one fold; fold sizes then
+    differ more.
+
+    With ``order=2`` a row goes to the fold with room that lacks most of all its labels
+    and pairs, not only of the rarest one as in the papers:
+
+    .. math:: \arg\max_f \sum_{e} (n_e / k - n_{fe}) / n_e
+
+    where :math:`n_e` rows have label or pair e, :math:`n_{fe}` of them in fold f so
+    far, and the number of rows counts as one more label. With ``order=1`` the positives
+    of a label are even, but fold sizes, and so its negatives, are not: on yeast the
+    label deviation of Sechidis et al. is 0.033, with ``order=2`` it is 0.004, and with
+    random folds 0.048 (``benchmarks/folds.py``).
+
     References
     ----------
     K. Sechidis, G. Tsoumakas, I. Vlahavas. On the Stratification of Multi-Label Data.
     ECML PKDD 2011.
+
+    P. Szymański, T. Kajdanowicz. A Network Perspective on Stratification of Multi-Label
+    Data. LIDTA 2017.
 
     Examples
     --------
     >>> import numpy as np
     >>> from homi.datasets import IterativeStratifiedKFold
     >>> Y = np.array([[1, 0], [1, 1], [0, 1], [0, 0]] * 5)
-    >>> folds = IterativeStratifiedKFold(5, random_state=0)
+    >>> folds = IterativeStratifiedKFold(5, order=2, random_state=0)
     >>> [Y[test].sum(axis=0).tolist() for _, test in folds.split(Y, Y)]
     [[2, 2], [2, 2], [2, 2], [2, 2], [2, 2]]
     """
+
+    _keeps_groups = True
+    __metadata_request__split = {"groups": True}
 
     def __init__(
         self,
         n_splits: int = 5,
         *,
+        order: Order = 1,
         shuffle: bool = True,
         random_state: RandomState = None,
     ) -> None:
         _check_constructor(n_splits, shuffle)
+        check_order(order)
         self.n_splits = n_splits
+        self.order = order
         self.shuffle = shuffle
         self.random_state = random_state
 
     def _n_folds(self) -> int:
         return int(self.n_splits)
 
-    def _test_sets(self, X: Matrix, y: Matrix) -> list[Indices]:
-        if y is None:
+    def _test_sets(self, X: Matrix, y: Matrix, groups: Any) -> list[Indices]:
+        Y, groups = check_labels(y), check_groups(groups)
+        n_units = len(Y) if groups is None else len(np.unique(groups))
+        if self.n_splits > n_units:
+            what = "samples" if groups is None else "groups"
             raise ValueError(
-                "y is None: stratification needs the labels; pass split(X, y), or use "
-                "sklearn.model_selection.KFold, which needs none."
-            )
-        Y = _indicator(y)
-        if self.n_splits > len(Y):
-            raise ValueError(
-                f"n_splits={self.n_splits} is more than the {len(Y)} samples; each "
+                f"n_splits={self.n_splits} is more than the {n_units} {what}; each "
                 "fold needs at least one: lower n_splits."
             )
-        inner = _stratifiers().MultilabelStratifiedKFold(
-            int(self.n_splits), shuffle=bool(self.shuffle)
+        fold = assign_folds(
+            Y,
+            self._capacity(len(Y), whole=self.order == 2 and groups is None),
+            order=self.order,
+            rng=self._rng(),
+            shuffle=bool(self.shuffle),
+            groups=groups,
         )
-        # The constructor refuses a seed without shuffling, but breaks ties at random
-        # even then; without a seed it would draw from numpy's global state.
+        return [np.flatnonzero(fold == i) for i in range(self._n_folds())]
+
+    def _capacity(self, n: int, *, whole: bool) -> Array:
+        """Return the desired fold sizes: those of KFold, or all equal."""
+        k = self._n_folds()
+        larger = np.arange(k) < n % k
+        return n // k + larger.astype(float) if whole else np.full(k, n / k)
+
+    def _rng(self) -> np.random.RandomState:
+        # Ties are broken at random even without shuffling.
         is_fixed = self.random_state is None and not self.shuffle
-        inner.random_state = 0 if is_fixed else self.random_state
-        return [test for _, test in inner.split(Y, Y)]
+        return check_random_state(0 if is_fixed else self.random_state)
+
+
+def check_labels(y: Matrix) -> Mask:
+    """Return the labels of a stratified split as a boolean matrix."""
+    if y is None:
+        raise ValueError(
+            "y is None: stratification needs the labels; pass split(X, y), or use "
+            "sklearn.model_selection.KFold, which needs none."
+        )
+    return _indicator(y)
+
+
+def check_groups(groups: Any) -> NDArray[Any] | None:
+    """Return groups as a 1-D array, or None."""
+    if groups is None:
+        return None
+    values = np.asarray(groups)
+    if values.ndim != 1:
+        raise ValueError(
+            f"groups must be 1-D, one value per row, got shape {values.shape}."
+        )
+    return values
+
+
+def check_order(order: object) -> None:
+    """Check the order of a stratification."""
+    if isinstance(order, bool) or order not in (1, 2):
+        raise ValueError(
+            f"order must be 1 (labels) or 2 (labels and pairs), got {order!r}."
+        )
 
 
 def _check_constructor(n_splits: object, shuffle: object) -> None:
@@ -178,7 +250,7 @@ def n_rows(X: Matrix) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
-def _indicator(y: Matrix) -> NDArray[np.bool_]:
+def _indicator(y: Matrix) -> Mask:
     """Return one boolean column per label, at least the two that are needed."""
     values = np.asarray(dense(y))
     if values.ndim == 1:
@@ -207,7 +279,7 @@ def _odd(values: NDArray[Any]) -> str:
     return ", ".join([repr(value) for value in odd][:4])
 
 
-def _classes(y: NDArray[Any]) -> NDArray[np.bool_]:
+def _classes(y: NDArray[Any]) -> Mask:
     kind = type_of_target(y, input_name="y")
     if kind not in {"binary", "multiclass"}:
         raise ValueError(
@@ -218,13 +290,3 @@ def _classes(y: NDArray[Any]) -> NDArray[np.bool_]:
     if len(classes) < 3:
         return np.column_stack([y == classes[0], y == classes[-1]])
     return label_binarize(y, classes=classes).astype(bool)
-
-
-def _stratifiers() -> Any:
-    try:
-        return import_module("iterstrat.ml_stratifiers")
-    except ImportError as error:
-        raise ImportError(
-            "IterativeStratifiedKFold needs the package iterative-stratification; "
-            "install it with: pip install iterative-stratification"
-        ) from error

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from xml.etree.ElementTree import ParseError
 
-import defusedxml.ElementTree
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from homi.datasets.dataset import Content, Labels, Table
 from homi.datasets.files import short
+from homi.extras import optional
 
 WAYS = (
     "pass labels='first 6' or 'last 14', a list of names, a pattern such as 'tag_*', "
@@ -54,6 +54,8 @@ def check_unique(names: Sequence[str], what: str) -> None:
 
 def label_names(path: Path) -> list[str]:
     """Return the label names of a Mulan XML file, in its order."""
+    with optional("reading XML"):
+        import defusedxml.ElementTree
     try:
         # A DTD could give attributes long default values that repeat in each label.
         root = defusedxml.ElementTree.parse(path, forbid_dtd=True).getroot()

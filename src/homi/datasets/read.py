@@ -4,26 +4,34 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import Literal, TypeAlias, get_args
+from types import ModuleType
+from typing import TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from homi.budget import Budget
-from homi.datasets import arff, libsvm, npz
+from homi.datasets import libsvm, npz
 from homi.datasets.dataset import Content, Dataset, Labels, Table
 from homi.datasets.files import number, short, split_name
 from homi.datasets.labels import check_unique, indicators, split
+from homi.datasets.preprocessing import Missing, Nominal, imputer, one_hot
+from homi.extras import optional
 from homi.typing import Matrix
 
-Nominal: TypeAlias = Literal["codes", "onehot"]
-Missing: TypeAlias = Literal["error", "mean", "median", "most_frequent", "zero"]
 Vector: TypeAlias = NDArray[np.float64]
 
+#: Formats whose columns have names and may hold texts, and all formats.
+TABLES = (".csv", ".tsv", ".parquet")
+FORMATS = (".arff", ".npz", ".libsvm", ".svm", ".svmlight", ".txt", *TABLES)
+
 _NOMINAL = "its nominal features, as numbers,"
+#: Up to here the mean of 100 million values is finite.
+_LARGEST_AVERAGED = 1e300
 
 
 def read(
@@ -115,20 +123,32 @@ def _check_option(name: str, value: str, known: tuple[str, ...]) -> None:
 
 def parser(path: Path) -> Callable[[Path, Budget], Content]:
     """Return the parser for the format of a file."""
-    parsers = {".arff": arff.parse, ".npz": npz.parse}
-    parsers |= dict.fromkeys((".libsvm", ".svm", ".svmlight", ".txt"), libsvm.parse)
-    tables = {".csv": "parse_text", ".tsv": "parse_text", ".parquet": "parse_parquet"}
     form = split_name(path)[1]
-    if path.is_dir() or form not in {**parsers, **tables}:
+    if path.is_dir() or form not in FORMATS:
         raise ValueError(
-            f"not a file of a known format; expected {', '.join([*parsers, *tables])}, "
-            "optionally followed by .gz, .xz or .bz2."
+            f"not a file of a known format; expected {', '.join(FORMATS)}, optionally "
+            "followed by .gz, .xz or .bz2."
         )
-    if form in tables:
-        from homi.datasets import tables as module  # pyarrow is slow to import
+    if form == ".arff":
+        from homi.datasets import arff
 
-        return getattr(module, tables[form])
-    return parsers[form]
+        return arff.parse
+    if form in TABLES:
+        name = "parse_parquet" if form == ".parquet" else "parse_text"
+        return getattr(table_parsers(path), name)
+    return npz.parse if form == ".npz" else libsvm.parse
+
+
+def table_parsers(path: Path) -> ModuleType:
+    """Return the module that parses a table: Parquet needs pyarrow, text does not."""
+    is_text = split_name(path)[1] != ".parquet"
+    if is_text and find_spec("pyarrow") is None:
+        from homi.datasets import plain_csv
+
+        return plain_csv
+    with optional("reading Parquet"):
+        from homi.datasets import tables  # pyarrow is slow to import
+    return tables
 
 
 def _dataset(
@@ -141,15 +161,20 @@ def _dataset(
             f"has {X.shape[0]} rows, {X.shape[1]} features and {Y.shape[1]} labels; "
             "at least one of each is needed."
         )
+    _check_finite(X, features)
+    return Dataset(X, Y, features, labels)
+
+
+def _check_finite(X: Matrix, names: list[str], *, may_miss: bool = False) -> None:
     entries = X.data if sparse.issparse(X) else X
-    if not np.isfinite(entries).all():
-        at = np.argwhere(~np.isfinite(entries))[0]
+    bad = np.isinf(entries) if may_miss else ~np.isfinite(entries)
+    if bad.any():
+        at = np.argwhere(bad)[0]
         j = X.indices[at[0]] if sparse.issparse(X) else at[1]
         raise ValueError(
-            f"feature {short(features[j])} has an infinite value; all values must be "
+            f"feature {short(names[j])} has an infinite value; all values must be "
             "finite."
         )
-    return Dataset(X, Y, features, labels)
 
 
 def _imputed(table: Table, missing: Missing) -> Table:
@@ -158,10 +183,8 @@ def _imputed(table: Table, missing: Missing) -> Table:
     if missing == "zero" or not np.isnan(entries).any():
         return table
     table.charge(16 * len(table.names), "its missing values")
-    gaps = {
-        j: int(np.isnan(column).sum()) for j, column, _ in each_column(table.values)
-    }
-    gaps = {j: count for j, count in gaps.items() if count}
+    counts = ((j, int(np.isnan(column).sum())) for j, column in _columns(table.values))
+    gaps = {j: count for j, count in counts if count}
     if missing == "error":
         worst = sorted(gaps, key=lambda j: -gaps[j])
         shown = ", ".join(f"{short(table.names[j])} ({gaps[j]})" for j in worst[:10])
@@ -170,24 +193,50 @@ def _imputed(table: Table, missing: Missing) -> Table:
             f"{', ...' if len(gaps) > 10 else ''}; pass missing='mean', 'median', "
             "'most_frequent' or 'zero', or remove them."
         )
-    return table._replace(values=_filled(table, set(gaps), missing))
+    return table._replace(values=_filled(table, sorted(gaps), missing))
 
 
-def _filled(table: Table, gaps: set[int], missing: Missing) -> Matrix:
+def _filled(table: Table, gaps: list[int], missing: Missing) -> Matrix:
     is_sparse = sparse.issparse(table.values)
     values = sparse.csc_array(table.values) if is_sparse else table.values.copy()
-    for j, column, n_absent in each_column(values):
-        if j in gaps:
-            is_gap = np.isnan(column)
-            seen = np.concatenate([column[~is_gap], np.zeros(n_absent)])
-            if not len(seen):
-                raise ValueError(
-                    f"column {short(table.names[j])} has no value at all; remove it, "
-                    "or pass missing='zero'."
-                )
-            how = "most_frequent" if j in table.nominal else missing
-            column[is_gap] = typical(seen, how)
+    fills = _fills(table, values, gaps, missing)
+    for j, column in _columns(values):
+        if j in fills:
+            column[np.isnan(column)] = fills[j]
     return values.tocsr() if is_sparse else values
+
+
+def _fills(
+    table: Table, values: Matrix, gaps: list[int], missing: Missing
+) -> dict[int, float]:
+    """Return what is imputed in each column that misses values."""
+    words = [j for j in gaps if j in table.nominal]
+    numbers = [j for j in gaps if j not in table.nominal]
+    groups: list[tuple[Missing, list[int]]]
+    groups = [(missing, numbers), ("most_frequent", words)]
+    fills: dict[int, float] = {}
+    for how, group in groups:
+        if group:
+            _check_imputable(values[:, group], [table.names[j] for j in group], how)
+            found = imputer(how).fit(values[:, group]).statistics_
+            fills |= dict(zip(group, found.tolist(), strict=True))
+    return fills
+
+
+def _check_imputable(values: Matrix, names: list[str], how: Missing) -> None:
+    """Refuse columns without a value, and those whose sums may overflow."""
+    _check_finite(values, names, may_miss=True)
+    for j, column in _columns(values):
+        if len(column) == values.shape[0] and np.isnan(column).all():
+            raise ValueError(
+                f"column {short(names[j])} has no value at all; remove it, "
+                "or pass missing='zero'."
+            )
+        if how != "most_frequent" and (np.abs(column) > _LARGEST_AVERAGED).any():
+            raise ValueError(
+                f"column {short(names[j])} has values beyond {_LARGEST_AVERAGED:g}, "
+                "which have no finite mean; remove them, or pass missing='zero'."
+            )
 
 
 def _settle(X: Matrix, missing: Missing) -> None:
@@ -200,23 +249,14 @@ def _settle(X: Matrix, missing: Missing) -> None:
         X.sort_indices()
 
 
-def each_column(values: Matrix) -> Iterator[tuple[int, Vector, int]]:
-    """Yield each column's index, a view of its entries, and its number of zeros."""
+def _columns(values: Matrix) -> Iterator[tuple[int, Vector]]:
+    """Yield each column's index and a view of its entries, those stored if sparse."""
     if not sparse.issparse(values):
-        yield from ((j, values[:, j], 0) for j in range(values.shape[1]))
+        yield from ((j, values[:, j]) for j in range(values.shape[1]))
         return
     values = values.tocsc()  # itself, if it is one
     for j, (start, stop) in enumerate(pairwise(values.indptr)):
-        yield j, values.data[start:stop], values.shape[0] - (stop - start)
-
-
-def typical(seen: Vector, how: str) -> float:
-    """Return the mean, median or most frequent of the known values."""
-    if how == "most_frequent":
-        numbers, counts = np.unique(seen, return_counts=True)
-        return float(numbers[counts.argmax()])
-    with np.errstate(all="ignore"):  # a mean that overflows is refused later
-        return float(np.mean(seen) if how == "mean" else np.median(seen))
+        yield j, values.data[start:stop]
 
 
 def _encoded(table: Table, nominal: Nominal) -> tuple[Matrix, list[str]]:
@@ -245,16 +285,12 @@ def _encoded(table: Table, nominal: Nominal) -> tuple[Matrix, list[str]]:
 def _block(table: Table, j: int, nominal: Nominal) -> tuple[Matrix, list[str]]:
     is_sparse, words = sparse.issparse(table.values), table.nominal[j]
     column = table.values[:, [j]].toarray() if is_sparse else table.values[:, [j]]
-    # In 32 bits, as the indices of the rest: stacking takes the widest of all.
-    rows = np.flatnonzero(~np.isnan(column[:, 0])).astype(np.int32)
-    positions = column[rows, 0].astype(np.int32)
     if nominal == "onehot":
-        shape = (len(column), len(words))
-        block = sparse.csr_array((np.ones(len(rows)), (rows, positions)), shape=shape)
-        names = [f"{table.names[j]}={word}" for word in words]
-        return block if is_sparse else block.toarray(), names
+        block = one_hot([len(words)], is_sparse=is_sparse).fit_transform(column)
+        return block, [f"{table.names[j]}={word}" for word in words]
+    known = ~np.isnan(column)
     coded = np.full_like(column, np.nan)
-    coded[rows, 0] = codes(words)[positions]
+    coded[known] = codes(words)[column[known].astype(np.intp)]
     return sparse.csr_array(coded) if is_sparse else coded, [table.names[j]]
 
 

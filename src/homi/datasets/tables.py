@@ -19,23 +19,11 @@ from numpy.typing import NDArray
 
 from homi.budget import Budget, Refused
 from homi.datasets.dataset import Content, Table
-from homi.datasets.files import (
-    at_line,
-    lines,
-    number,
-    open_binary,
-    short,
-    split_name,
-)
+from homi.datasets.files import at_line, open_binary, short, split_name
 from homi.datasets.labels import check_unique
 from homi.datasets.parquet_pages import page_bytes
-
-#: Strings that mean a missing value.
-_MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
-
-#: Most distinct strings of a nominal column. A column with more, or with a different
-#: string in each of more than FEW_ROWS rows, is free text.
-MAX_NOMINAL, FEW_ROWS = 256, 20
+from homi.datasets.plain_csv import delimiter_of, n_columns
+from homi.datasets.strings import MISSING, Column, from_words
 
 #: Bytes that pyarrow needs per column, per cell with its float64, per byte of text,
 #: and per byte of the footer of a Parquet file.
@@ -43,10 +31,6 @@ _COLUMN, _CELL, _TEXT, _FOOTER = 8000, 40, 4, 60
 
 #: Smallest and largest block of a CSV file, in bytes, that pyarrow parses at a time.
 _BLOCKS = (2**22, 2**26)
-
-_DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([T ].*)?", re.ASCII)
-
-Column: TypeAlias = tuple[NDArray[np.float64], list[str] | None]
 
 # pyarrow has no type hints; mypy reads these as Any.
 ArrowColumn: TypeAlias = "pa.Array | pa.ChunkedArray"
@@ -100,17 +84,12 @@ def text_columns(path: Path, budget: Budget) -> tuple[list[str], list[ArrowColum
     return names, [column.slice(1) for column in table.columns]
 
 
-def delimiter_of(path: Path) -> str:
-    """Return a tab for ``.tsv`` files, else a comma."""
-    return "\t" if split_name(path)[1] == ".tsv" else ","
-
-
 def csv_options(
     path: Path, block_size: int, budget: Budget, *, newlines_in_values: bool = False
 ) -> tuple[Any, Any, Any]:
     """Return pyarrow's options to read all columns as strings, the header as a row."""
     delimiter = delimiter_of(path)
-    count = _n_columns(path, delimiter, budget)
+    count = n_columns(path, budget, _COLUMN)
     kinds = {f"f{j}": pa.string() for j in range(count)}
     return (
         # With more than one thread an error does not name its row.
@@ -285,6 +264,20 @@ def stored_index(schema: ArrowSchema) -> set[str]:
     return {name for name in about.get("index_columns", []) if isinstance(name, str)}
 
 
+def texts(column: ArrowColumn, name: str, budget: Budget | None) -> list[Any]:
+    """Return the values of a column of single values; None if missing."""
+    kind = column.type
+    if pa.types.is_nested(kind):
+        raise Refused(
+            f"column {short(name)} is of type {kind}; texts are read from columns of "
+            "single values."
+        )
+    if pa.types.is_dictionary(kind) and pa.types.is_string(kind.value_type):
+        assert budget is not None
+        column = decoded(column, name, budget)
+    return column.to_pylist()
+
+
 def _has_any_length(kind: ArrowType) -> bool:
     """Return True for types of strings and bytes."""
     views = (pa.types.is_string_view, pa.types.is_binary_view)
@@ -296,27 +289,6 @@ def _has_any_length(kind: ArrowType) -> bool:
 def is_string(kind: ArrowType) -> bool:
     """Return True for the types of strings."""
     return pa.types.is_string(kind) or pa.types.is_large_string(kind)
-
-
-def _n_columns(path: Path, delimiter: str, budget: Budget) -> int:
-    """Count and charge the columns in the header of a CSV file."""
-    header: list[str] = []
-    try:
-        rows = csv.reader(_charged_lines(path, budget), delimiter=delimiter)
-        header = next((row for row in rows if row), [])
-    except csv.Error as error:
-        raise Refused(f"line 1: the header cannot be parsed: {error}.") from error
-    if not header:
-        raise Refused("is empty; its first line must name the columns.")
-    budget.take_columns(len(header), _COLUMN)
-    return len(header)
-
-
-def _charged_lines(path: Path, budget: Budget) -> Iterator[str]:
-    """Yield and charge the lines of a header; quotes may span many of them."""
-    for _, line in lines(path, budget):
-        budget.take(16 * len(line), "its columns")
-        yield line
 
 
 def content(
@@ -364,7 +336,7 @@ def _numbers(array: ArrowColumn) -> NDArray[np.float64]:
 def without_missing(strings: ArrowColumn) -> ArrowColumn:
     """Trim strings; make those that mean a missing value null."""
     trimmed = pc.utf8_trim_whitespace(strings)
-    absent = pc.is_in(trimmed, value_set=pa.array(_MISSING, type=trimmed.type))
+    absent = pc.is_in(trimmed, value_set=pa.array(MISSING, type=trimmed.type))
     return pc.if_else(absent, pa.scalar(None, trimmed.type), trimmed)
 
 
@@ -376,46 +348,4 @@ def _string_column(array: ArrowColumn) -> Column:
         pass
     encoded = known.dictionary_encode()
     words, positions = encoded.dictionary.to_pylist(), _numbers(encoded.indices)
-    as_numbers = [_number_or_none(word) for word in words]
-    if None not in as_numbers:
-        return _looked_up(as_numbers, positions), None
-    _check_nominal(words, as_numbers, len(array))
-    order = sorted(words)
-    rank = {word: float(i) for i, word in enumerate(order)}
-    return _looked_up([rank[word] for word in words], positions), order
-
-
-def _check_nominal(words: list[str], numbers: list[float | None], n_rows: int) -> None:
-    text = words[numbers.index(None)]
-    if any(value is not None for value in numbers):
-        mixed = next(w for w, v in zip(words, numbers, strict=True) if v is not None)
-        raise ValueError(
-            f"mixes numbers, such as {short(mixed)}, with text, such as {short(text)}; "
-            "use one of them."
-        )
-    if all(_DATE.fullmatch(word) for word in words):
-        raise ValueError(
-            f"holds dates, such as {short(text)}; remove it, or convert it to numbers."
-        )
-    if len(words) > MAX_NOMINAL or FEW_ROWS < n_rows == len(words):
-        raise ValueError(
-            f"is free text, with {len(words)} distinct values such as {short(text)}; "
-            "remove it, or convert it to numbers."
-        )
-
-
-def _number_or_none(text: str) -> float | None:
-    try:
-        return number(text)
-    except ValueError:
-        return None
-
-
-def _looked_up(
-    table: Sequence[float | None], positions: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return ``table[positions]``; NaN positions give NaN."""
-    known = ~np.isnan(positions)
-    found = np.full(len(positions), np.nan)
-    found[known] = np.array(table, dtype=np.float64)[positions[known].astype(np.intp)]
-    return found
+    return from_words(words, positions)

@@ -19,6 +19,7 @@ from homi.arrays import canonical, dense
 from homi.datasets.dataset import Dataset
 from homi.datasets.files import split_name, writing
 from homi.datasets.libsvm import NAMES
+from homi.extras import optional
 from homi.typing import Matrix
 
 Writer: TypeAlias = Callable[[Dataset, IO[bytes]], None]
@@ -134,8 +135,9 @@ def _text(delimiter: str) -> Writer:
 
 
 def _parquet(dataset: Dataset, file: IO[bytes]) -> None:
-    import pyarrow as pa  # slow to import
-    import pyarrow.parquet as pq
+    with optional("writing Parquet"):
+        import pyarrow as pa  # slow to import
+        import pyarrow.parquet as pq
 
     columns = [pa.array(column) for column in [*dense(dataset.X).T, *dataset.Y.T]]
     names = [*dataset.feature_names, *dataset.label_names]

@@ -17,19 +17,24 @@ from homi.typing import Matrix
 #: Checks rows and labels of a block, given its number and its first and last row.
 Check = Callable[[Matrix, Matrix, int, int, int], tuple[Matrix, Matrix]]
 
-#: A function of rows and labels whose values can be added.
-Function = Callable[[Matrix, Matrix], Any]
+#: A function of rows and labels, or of the first row's place too, with sums.
+Function = Callable[..., Any]
 
 
-def summed(blocks: Blocks, function: Function, check: Check) -> Any:
-    """Sum a function of the checked rows and labels over all blocks."""
-    shared = delayed((function, check))
+def summed(
+    blocks: Blocks, function: Function, check: Check, *, placed: bool = False
+) -> Any:
+    """Sum a function of the checked rows and labels over all blocks.
+
+    If ``placed``, it is also given the place of the first row.
+    """
+    shared = delayed((function, check, placed))
     parts = each(_part, [(shared, *block) for block in blocks.blocks])
     return computed(tree_sum(fused(parts)))
 
 
 def _part(
-    shared: tuple[Function, Check],
+    shared: tuple[Function, Check, bool],
     number: int,
     start: int,
     stop: int,
@@ -37,8 +42,8 @@ def _part(
     y: Matrix,
 ) -> Any:
     """Compute the contribution of a block; runs on its worker."""
-    function, check = shared
-    return function(*check(X, y, number, start, stop))
+    function, check, placed = shared
+    return function(*check(X, y, number, start, stop), *([start] if placed else []))
 
 
 def _size(value: Moments | Ties | TiedMoments) -> int:

@@ -1,17 +1,13 @@
 """Label explorer: an HTML page that explains a fitted model."""
 
-try:
+from homi.extras import optional
+
+with optional("homi.explorer"):
     from homi.explorer.explain import explain, write
     from homi.explorer.facts import Facts, Row, explain_row, facts
     from homi.explorer.high_order import LabelSet, label_sets
     from homi.explorer.model import Learnt, learnt
     from homi.explorer.waterfall import Step, Waterfalls, steps, waterfalls
-except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
-        f"homi.explorer needs the package {error.name}, which is not installed; "
-        "install it with: pip install 'homi[explorer]'",
-        name=error.name,
-    ) from error
 
 __all__ = [
     "Facts",

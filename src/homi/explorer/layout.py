@@ -9,6 +9,7 @@ import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
+from homi.extras import install
 from homi.typing import Array, Indices
 
 try:
@@ -60,7 +61,7 @@ def label_map(B: Array, seed: int = 0) -> Map:
     if nx is None:
         raise ModuleNotFoundError(
             "homi.explorer needs the package networkx, which is not installed; "
-            "install it with: pip install 'homi[explorer]'",
+            f"install it with: {install('explorer')}",
             name="networkx",
         )
     graph = _graph(mutual(B))

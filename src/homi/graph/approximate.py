@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import faiss
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from homi.graph.exact import Best, Neighbors, others, unit_rows
+from homi.extras import optional
+from homi.graph.best import Best
+from homi.graph.exact import Neighbors, others, unit_rows
 from homi.typing import Array, Matrix
 
 #: Recall to reach, and number of rows that it is measured on.
@@ -81,6 +82,8 @@ class _UnitRows:
 
 
 def _filled(rows: _UnitRows, rng: np.random.Generator, seed: int) -> Any:
+    with optional("graph='approximate'"):
+        import faiss
     n, m = rows.shape
     n_lists = int(np.clip(2 * np.sqrt(n), 1, max(1, n // _ROWS_PER_LIST)))
     index = faiss.IndexIVFFlat(

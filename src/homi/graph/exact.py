@@ -1,9 +1,9 @@
 """Exact search for the s rows most correlated with each row.
 
 For rows that are centered and scaled to unit length, Pearson correlation is an inner
-product. Candidates are found in float32 by products of blocks, which FAISS's heaps
-collect. This is one search for dense and sparse rows, as fast as FAISS's flat index on
-many rows and faster on a few hundred. Correlations of candidates are in float64.
+product. Candidates are found in float32 by products of blocks, of which `Best` keeps
+the largest. This is one search for dense and sparse rows; benchmarks/speed.py compares
+it with FAISS's flat index. Correlations of candidates are in float64.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-import faiss
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from homi.arrays import dense
+from homi.graph.best import Best
 from homi.typing import Array, Matrix
 
 #: Rows of a block. A block of products of this size fits in the cache.
@@ -271,39 +271,3 @@ def search(
         for part in _blocks(n):
             best.add(queries[part] @ block, part.start, columns.start)
     return best
-
-
-class Best:
-    """The k largest scores of each row, collected block by block in FAISS's heaps."""
-
-    def __init__(self, n: int, k: int) -> None:
-        self._scores = np.empty((n, k), dtype=np.float32)
-        self._indices = np.empty((n, k), dtype=np.int64)
-        self._heaps: Any = faiss.float_minheap_array_t()
-        self._heaps.k, self._heaps.nh = k, n
-        self._heaps.val = faiss.swig_ptr(self._scores)
-        self._heaps.ids = faiss.swig_ptr(self._indices)
-        self._heaps.heapify()
-        self._is_ordered = False
-
-    def add(self, scores: NDArray[np.float32], first_row: int, first_id: int) -> None:
-        """Add a block of scores whose corner is at the given row and candidate."""
-        scores = np.ascontiguousarray(scores, dtype=np.float32)
-        n_rows, n_ids = scores.shape
-        self._heaps.addn(n_ids, faiss.swig_ptr(scores), first_id, first_row, n_rows)
-
-    def indices(self) -> NDArray[np.int64]:
-        """Return the indices, best first; nothing can be added afterwards."""
-        self._order()
-        return self._indices
-
-    def scores(self) -> NDArray[np.float32]:
-        """Return the scores, best first; nothing can be added afterwards."""
-        self._order()
-        return self._scores
-
-    def _order(self) -> None:
-        # The result is no longer a heap: reordering it again would break it.
-        if not self._is_ordered:
-            self._heaps.reorder()
-        self._is_ordered = True

@@ -5,10 +5,10 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-import faiss
 import numpy as np
 from scipy import sparse
 
+from homi.extras import optional
 from homi.graph.anchors import AnchorPlan, tie
 from homi.graph.block_pairs import found_among
 from homi.graph.exact import others, unit_rows
@@ -101,6 +101,8 @@ def _centroids(unit: Array, n_anchors: int, seed: int) -> Array:
     q = min(n_anchors, len(single))
     if q == 0:
         return np.empty((0, unit.shape[1]))
+    with optional("a graph of anchors"):
+        import faiss
     means: Any = faiss.Kmeans(
         unit.shape[1],
         q,

@@ -94,12 +94,12 @@ def sample_rows(X: Matrix, seed: int) -> Matrix:
     return reservoir.rows
 
 
-def drawn(n_rows: int, n_features: int, seed: int) -> Indices:
+def drawn(n_rows: int, n_features: int, seed: int, size: int | None = None) -> Indices:
     """Return the indices of the rows that a stream of ``n_rows`` would keep, in order.
 
     The rows themselves are not needed, so each can be fetched from where it is.
     """
-    reservoir = Reservoir(n_features, seed)
+    reservoir = Reservoir(n_features, seed, size)
     kept = np.arange(min(n_rows, reservoir.size))
     for start in range(len(kept), n_rows, _AT_A_TIME):
         reservoir.n_seen = start

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import safetensors.numpy
 from numpy.typing import NDArray
 
 from homi.atomic_write import whole_file
@@ -43,7 +44,7 @@ def write_container(path: Path, header: Fields, tensors: Tensors) -> None:
     _check_memory(path, header, Budget(n_bytes))
     metadata = {"homi": text, "sha256": _digest(text, rows)}
     with whole_file(path) as unfinished:
-        unfinished.write_bytes(_safetensors().save(rows, metadata=metadata))
+        unfinished.write_bytes(safetensors.numpy.save(rows, metadata=metadata))
 
 
 def read_container(path: str | os.PathLike[str]) -> tuple[Fields, Tensors]:
@@ -52,9 +53,8 @@ def read_container(path: str | os.PathLike[str]) -> tuple[Fields, Tensors]:
     if path.is_dir() or (path.exists() and not path.is_file()):
         raise ModelFileError(f"{path} is not a file; name a model file.")
     data = path.read_bytes()
-    numpy_tensors = _safetensors()
     try:
-        tensors = numpy_tensors.load(data)
+        tensors = safetensors.numpy.load(data)
         text, stated = _metadata(data)
         header = json.loads(text, parse_constant=_no_constant)
     except ModelFileError as error:
@@ -79,18 +79,6 @@ def read_container(path: str | os.PathLike[str]) -> tuple[Fields, Tensors]:
             f"{path} holds a tensor of type {strange[0].dtype}, which no model has."
         )
     return header, tensors
-
-
-def _safetensors() -> Any:
-    try:
-        import safetensors.numpy
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            "model files need the package safetensors, which is not installed; "
-            "install it by: pip install 'homi[io]'",
-            name=error.name,
-        ) from error
-    return safetensors.numpy
 
 
 def _metadata(data: bytes) -> tuple[str, str]:
@@ -120,7 +108,7 @@ def _check_format(path: Path, header: Any) -> None:
     if stated > FORMAT:
         raise ModelFileError(
             f"{path} is of format {stated}, made by a newer homi; this one reads "
-            f"formats up to {FORMAT}: upgrade it by pip install --upgrade homi."
+            f"formats up to {FORMAT}: upgrade it by pip install --upgrade homi-learn."
         )
 
 

@@ -18,6 +18,7 @@ from homi.io.fitted import (
     set_scalars,
 )
 from homi.io.forest_kind import dump_forest, load_forest
+from homi.io.joint_kind import dump_joint_model, load_joint_model
 from homi.io.tensors import Out, Source
 from homi.io.values import decode, encode
 from homi.model.held_out_quality import LABEL_COLUMNS, METRICS
@@ -157,7 +158,11 @@ def dump_homi_cv(model: HOMICV, out: Out) -> Fields:
     if forest is not None:
         out.put("forest_slope_", model.forest_slope_)
         dump_forest(forest, out.under("forest"))
+    joint: Fields = {}
+    if (joint_model := getattr(model, "joint_model_", None)) is not None:
+        joint["joint"] = dump_joint_model(joint_model, out.under("joint"))
     return {
+        **joint,
         "odds": has_odds,
         "trees": forest is not None,
         **facts_of(model),
@@ -193,6 +198,11 @@ def load_homi_cv(params: Any, fitted: Any, source: Source) -> HOMICV:
             raise ModelFileError("there is a forest without log-odds.")
         model.forest_slope_ = source.floats("forest_slope_", (n_labels,))
         model.forest_ = load_forest(source.under("forest"), n_features, n_labels)
+    model.joint_model_ = None
+    # Files of earlier versions have none.
+    if "joint" in fitted:
+        part = source.under("joint")
+        model.joint_model_ = load_joint_model(fitted["joint"], part, n_labels)
     return model
 
 

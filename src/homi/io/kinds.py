@@ -11,6 +11,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from homi.dependence import LabelDependence
 from homi.io.compose_kinds import (
     WORDS,
     dump_columns,
@@ -21,6 +22,7 @@ from homi.io.compose_kinds import (
 from homi.io.errors import ModelFileError
 from homi.io.fitted import facts_of, params_of, rebuilt, set_facts
 from homi.io.homi_kinds import CODE, dump_homi, dump_homi_cv, load_homi, load_homi_cv
+from homi.io.joint_kind import dump_joint_model, load_joint_model
 from homi.io.method_kinds import METHODS, check_method, dump_method, load_method
 from homi.io.tensors import Out, Source
 from homi.io.text_kind import (
@@ -47,6 +49,7 @@ Node = Fields
 
 #: Nesting of models that is read; deeper files could exhaust the stack.
 _MAX_DEPTH = 8
+_ODDS = ("odds_slope_", "odds_offset_")
 _MEASURED = ("strategy_", "held_out_score_", "calibration_error_")
 
 
@@ -56,8 +59,8 @@ def dump(model: Any, out: Out, *, fitted: bool = True) -> Node:
     if type(model) not in _CLASSES:
         raise ModelFileError(
             f"a {kind} cannot be saved; a model file holds a classifier of homi, or a "
-            "TunedThresholds or a Pipeline around one. Steps of a Pipeline are "
-            f"{', '.join(_STEPS)}."
+            "TunedThresholds, LabelDependence or Pipeline around one. Steps of a "
+            f"Pipeline are {', '.join(_STEPS)}."
         )
     if callable(getattr(model, "kernel", None)):
         raise ModelFileError(CODE)
@@ -68,7 +71,7 @@ def dump(model: Any, out: Out, *, fitted: bool = True) -> Node:
     node: Node = {"kind": kind, **_output(model)}
     if kind in _NESTED:
         return {**node, **_NESTED[kind](model, out, dump, fitted)}
-    left_out = ("estimator",) if type(model) is TunedThresholds else ()
+    left_out = ("estimator",) if type(model) in _WRAPPERS else ()
     node["params"] = params_of(model, left_out)
     if left_out:
         node["estimator"] = dump(model.estimator, out, fitted=False)
@@ -156,6 +159,35 @@ def _load_tuned(node: Node, source: Source, depth: int) -> TunedThresholds:
     return model
 
 
+def _dump_dependence(model: LabelDependence, out: Out) -> Node:
+    for name in _ODDS:
+        out.put(name, getattr(model, name))
+    node: Node = facts_of(model)
+    if model.joint_model_ is not None:
+        node["joint"] = dump_joint_model(model.joint_model_, out.under("joint"))
+    node["estimator"] = dump(model.estimator_, out.under("estimator"))
+    return node
+
+
+def _load_dependence(node: Node, source: Source, depth: int) -> LabelDependence:
+    estimator = load(node["estimator"], source, depth + 1)
+    model: LabelDependence = rebuilt(
+        LabelDependence, node["params"], estimator=estimator
+    )
+    fitted = node.get("fitted")
+    if fitted is None:
+        return model
+    n_labels = set_facts(model, fitted)
+    for name in _ODDS:
+        setattr(model, name, source.floats(name, (n_labels,)))
+    model.joint_model_ = None
+    if "joint" in fitted:
+        joint = source.under("joint")
+        model.joint_model_ = load_joint_model(fitted["joint"], joint, n_labels)
+    model.estimator_ = load(fitted["estimator"], source.under("estimator"), depth + 1)
+    return model
+
+
 def _simple(read: Callable[[Any, Any, Source], Any]) -> Callable[..., Any]:
     return lambda node, source, depth: read(
         node.get("params"), node.get("fitted"), source
@@ -183,8 +215,9 @@ _OUTPUTS = ("default", "pandas", "polars")
 _TEXTS = ("CountVectorizer", "TfidfVectorizer")
 _STEPS = sorted([*CLASSES, *_TEXTS, "ColumnTransformer", "FeatureUnion"])
 
+_WRAPPERS = (TunedThresholds, LabelDependence)
 _CLASSES = (
-    *(HOMI, HOMICV, TunedThresholds, Pipeline, TfidfVectorizer, CountVectorizer),
+    *(HOMI, HOMICV, *_WRAPPERS, Pipeline, TfidfVectorizer, CountVectorizer),
     *(ColumnTransformer, FeatureUnion, *CLASSES.values()),
     *(method.cls for method in METHODS.values()),
 )
@@ -205,6 +238,7 @@ _DUMP: dict[str, Callable[[Any, Out], Node]] = {
     "HOMI": dump_homi,
     "HOMICV": dump_homi_cv,
     "TunedThresholds": _dump_tuned,
+    "LabelDependence": _dump_dependence,
     "TfidfVectorizer": dump_tfidf,
     "CountVectorizer": dump_counts,
     **dict.fromkeys(METHODS, dump_method),
@@ -216,6 +250,7 @@ _LOAD: dict[str, Callable[..., Any]] = {
     "HOMICV": _simple(load_homi_cv),
     "TfidfVectorizer": _simple(load_tfidf),
     "TunedThresholds": _load_tuned,
+    "LabelDependence": _load_dependence,
     "Pipeline": _load_pipeline,
     "CountVectorizer": _simple(load_counts),
     "ColumnTransformer": _nested(load_columns),

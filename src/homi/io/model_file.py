@@ -23,8 +23,9 @@ from homi.io.preprocessing_kind import dump_column_transformer, load_column_tran
 from homi.io.tensors import Out, Source
 from homi.io.values import decode, encode
 from homi.typing import Fields, Matrix
+from homi.version import __version__
 
-_PACKAGES = ("homi", "numpy", "scipy", "scikit-learn")
+_PACKAGES = ("numpy", "scipy", "scikit-learn")
 
 #: What homi, numpy and scikit-learn raise on malformed values.
 _MALFORMED = (
@@ -71,7 +72,7 @@ def save(
 
     Parameters
     ----------
-    model : classifier of homi, TunedThresholds or Pipeline
+    model : classifier of homi, TunedThresholds, LabelDependence or Pipeline
         Fitted. Steps of a Pipeline before the classifier may be TfidfVectorizer,
         CountVectorizer, TfidfTransformer, StandardScaler, MinMaxScaler, MaxAbsScaler,
         Normalizer, SimpleImputer, OneHotEncoder, TruncatedSVD, and a ColumnTransformer,
@@ -99,8 +100,9 @@ def save(
     -----
     The file holds parts of the training data: the landmarks of a kernel, which are
     rows, labels in the leaves of trees, all rows of MLkNN, LIFT and BILAS with their
-    labels, the vocabulary of texts, and categories. ``filled_labels_``, labels of the
-    training rows, are not saved.
+    labels, the vocabulary of texts, categories and, for predictions given known labels,
+    at most 1,000 label sets. ``filled_labels_``, labels of the training rows, are not
+    saved.
 
     Examples
     --------
@@ -220,7 +222,7 @@ def fingerprint(X: Matrix, Y: Matrix) -> Fields:
 
 def _made() -> Fields:
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    versions = {"python": platform.python_version()}
+    versions = {"python": platform.python_version(), "homi": __version__}
     for package in _PACKAGES:
         try:
             versions[package] = version(package)

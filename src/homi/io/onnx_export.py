@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from homi.atomic_write import whole_file
+from homi.extras import optional
 from homi.io.errors import ModelFileError
 from homi.model.forest import Forest
 from homi.model.homi import HOMI
@@ -58,16 +59,10 @@ def export_onnx(
     Opset 17 and IR version 8, which onnxruntime reads since 1.13. The names of the
     labels are in the metadata, as a JSON list under ``labels``.
     """
-    try:
+    with optional("export to ONNX"):
         from homi.io.onnx_graph import Graph
 
         graph = Graph()
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            "export to ONNX needs the package onnx, which is not installed; install it "
-            "by: pip install 'homi[onnx]'",
-            name=error.name,
-        ) from error
     if input_type not in _TYPES:
         raise ValueError(
             f"input_type={input_type!r}; expected one of {', '.join(_TYPES)}."

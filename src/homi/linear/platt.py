@@ -40,7 +40,7 @@ class Sigmoids(NamedTuple):
         return np.clip(inside, np.nextafter(0.0, 1.0), np.nextafter(1.0, 0.0))
 
 
-def fit_sigmoids(scores: Array, Y: Matrix) -> Sigmoids:
+def fit_sigmoids(scores: Array, Y: Matrix, weights: Array | None = None) -> Sigmoids:
     """Fit Platt's sigmoid to each label by maximum likelihood.
 
     The targets are Platt's: (N₊ + 1)/(N₊ + 2) for positives and 1/(N₋ + 2) for
@@ -57,6 +57,8 @@ def fit_sigmoids(scores: Array, Y: Matrix) -> Sigmoids:
         Cross-validated scores.
     Y : array or sparse matrix of shape (n_samples, n_labels)
         Their labels, 0 or 1.
+    weights : ndarray of shape (n_samples, n_labels), or None
+        Weights of each label of each row; None for 1 each.
 
     Returns
     -------
@@ -67,23 +69,33 @@ def fit_sigmoids(scores: Array, Y: Matrix) -> Sigmoids:
     Y = sparse.csc_array(Y) if sparse.issparse(Y) else np.asarray(Y)
     width = max(1, _BLOCK // n)
     parts = [slice(first, first + width) for first in range(0, q, width)]
-    fitted = [_fit_block(scores[:, part], Y[:, part]) for part in parts]
+    fitted = [
+        _fit_block(
+            scores[:, part],
+            Y[:, part],
+            None if weights is None else weights[:, part],
+        )
+        for part in parts
+    ]
     return Sigmoids(*(np.concatenate(piece) for piece in zip(*fitted, strict=True)))
 
 
-def _fit_block(scores: Array, Y: Matrix) -> Sigmoids:
+def _fit_block(scores: Array, Y: Matrix, W: Array | None) -> Sigmoids:
     """Fit on scores of mean 0 and variance 1, then convert to the original scores."""
     y = dense(Y) > 0
-    positives = np.count_nonzero(y, axis=0)
-    negatives = len(y) - positives
+    positives = np.count_nonzero(y, axis=0) if W is None else (W * y).sum(axis=0)
+    negatives = (len(y) if W is None else W.sum(axis=0)) - positives
     targets = np.where(y, (positives + 1) / (positives + 2), 1 / (negatives + 2))
     mean, deviation = scores.mean(axis=0), scores.std(axis=0)
+    if W is not None:
+        mean = _mean(scores, W)
+        deviation = np.sqrt(_mean((scores - mean) ** 2, W))
     flat = (positives == 0) | (negatives == 0) | (deviation <= 1e-12 * np.abs(mean))
     unit = np.where(flat, 0.0, 1.0 / np.where(flat, 1.0, deviation))
-    slope, offset = _newton((scores - mean) * unit, targets)
+    slope, offset = _newton((scores - mean) * unit, targets, W)
     rising = slope >= 0.0
     slope = np.where(rising, -_FLAT, slope)
-    offset = np.where(rising, _log_odds(1.0 - targets.mean(axis=0)), offset)
+    offset = np.where(rising, _log_odds(1.0 - _mean(targets, W)), offset)
     slope *= unit
     return Sigmoids(slope, offset - slope * mean)
 
@@ -92,24 +104,35 @@ def _log_odds(p: Array) -> Array:
     return np.log(p / (1.0 - p))
 
 
-def _newton(Z: Array, targets: Array) -> tuple[Array, Array]:
+def _mean(A: Array, W: Array | None) -> Array:
+    """Return the weighted mean of each column; that of all rows without weight."""
+    if W is None:
+        return A.mean(axis=0)
+    total = W.sum(axis=0)
+    sums = np.einsum("ij,ij->j", W, A)
+    return np.where(total > 0, sums / np.where(total > 0, total, 1.0), A.mean(axis=0))
+
+
+def _newton(Z: Array, targets: Array, W: Array | None) -> tuple[Array, Array]:
     """Slopes and offsets of least cross-entropy, from a start with slope 0."""
-    offset = _log_odds(1.0 - targets.mean(axis=0))
+    offset = _log_odds(1.0 - _mean(targets, W))
     lines = np.vstack([np.zeros_like(offset), offset])
     labels = np.arange(len(offset))
-    p, value = _evaluate(Z, targets, lines)
+    p, value = _evaluate(Z, targets, lines, W)
     for _ in range(_MAX_ITER):
-        lines[:, labels], p, value, done = _step(Z, targets, lines[:, labels], p, value)
+        here = lines[:, labels], p, value
+        lines[:, labels], p, value, done = _step(Z, targets, *here, W)
         if done.any():
             labels, left = labels[~done], ~done
             Z, targets, p, value = Z[:, left], targets[:, left], p[:, left], value[left]
+            W = None if W is None else W[:, left]
         if not len(labels):
             break
     return lines[0], lines[1]
 
 
 def _step(
-    Z: Array, targets: Array, line: Array, p: Array, value: Array
+    Z: Array, targets: Array, line: Array, p: Array, value: Array, W: Array | None
 ) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
     """Take Newton's step, halved until it lowers the cross-entropy.
 
@@ -117,13 +140,15 @@ def _step(
     short that the next one would be lost in rounding.
     """
     error = targets - p
+    if W is not None:
+        error *= W
     g = np.vstack([np.einsum("ij,ij->j", Z, error), error.sum(axis=0)])
-    direction = _direction(Z, p, g)
+    direction = _direction(Z, p, g, W)
     done = -(g * direction).sum(axis=0) <= _TOL * value
     step = np.ones_like(value)
     for _ in range(_TRIALS):
         there = line + step * direction
-        p, reached = _evaluate(Z, targets, there)
+        p, reached = _evaluate(Z, targets, there, W)
         worse = ~done & (reached > value)
         if not worse.any():
             break
@@ -131,19 +156,25 @@ def _step(
     return there, p, reached, done
 
 
-def _evaluate(Z: Array, targets: Array, line: Array) -> tuple[Array, Array]:
+def _evaluate(
+    Z: Array, targets: Array, line: Array, W: Array | None
+) -> tuple[Array, Array]:
     """Probabilities p = 1 / (1 + exp(u)), and -Σ t log p + (1 - t) log(1 - p)."""
     u = line[0] * Z + line[1]
     # One exponential, of a number that is never positive, serves both.
     small = np.exp(-np.abs(u))
     value = np.maximum(u, 0.0) - (1.0 - targets) * u + np.log(1.0 + small)
     p = np.where(u > 0.0, small, 1.0) / (1.0 + small)
+    if W is not None:
+        value *= W
     return p, value.sum(axis=0)
 
 
-def _direction(Z: Array, p: Array, g: Array) -> Array:
+def _direction(Z: Array, p: Array, g: Array, W: Array | None) -> Array:
     """-H⁻¹g for the 2 × 2 Hessian H of each label, kept away from singular."""
     weight = p * (1.0 - p)
+    if W is not None:
+        weight *= W
     b = np.einsum("ij,ij->j", weight, Z)
     a = np.einsum("ij,ij,ij->j", weight, Z, Z) + _RIDGE
     c = weight.sum(axis=0) + _RIDGE

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
@@ -22,6 +21,7 @@ from homi.base._compat import Interval
 from homi.base.classifier import MultiLabelClassifier
 from homi.base.scaling import Scaler
 from homi.base.targets import Target
+from homi.methods.wrapping import seeded
 from homi.typing import Array, Indices, Matrix, RandomState
 
 #: C is the best of 1, 0.1, 0.03, 0.01 and 0.003 on most of the smaller data sets.
@@ -168,9 +168,7 @@ class RAKEL(MultiLabelClassifier):
 
     def _base(self, rng: np.random.RandomState) -> Any:
         """Return an unfitted classifier with its own seeds."""
-        base = clone(_DEFAULT if self.estimator is None else self.estimator)
-        seeds = [name for name in base.get_params() if name.endswith("random_state")]
-        return base.set_params(**{name: rng.randint(2**31 - 1) for name in seeds})
+        return seeded(_DEFAULT if self.estimator is None else self.estimator, rng)
 
     def _scaled(self, X: Matrix) -> Matrix:
         return X if self._scaler is None else self._scaler(X)

@@ -16,6 +16,7 @@ from homi.model.features import (
     RowSpace,
     linear_features,
 )
+from homi.model.fold_scores import FilledLabels
 from homi.model.kernel_map import (
     RATES,
     Triangle,
@@ -24,8 +25,9 @@ from homi.model.kernel_map import (
     fall,
     independent,
 )
+from homi.model.missing_labels import fill_by_folds
 from homi.moments import Moments
-from homi.typing import Fields, Indices, Matrix
+from homi.typing import Fields, Indices, Mask, Matrix
 
 #: Most rows that candidates are compared on.
 SEARCH_ROWS = 2_000
@@ -58,6 +60,8 @@ class CandidateFeatures:
         All rows and their labels.
     weights : ndarray of shape (n_samples,) or None
         Weights of the rows.
+    known : ndarray of bool of shape (n_samples, n_labels) or None
+        False where a label is missing; None where all are known.
     n_components : int
         Most landmarks of a kernel.
     seed : int
@@ -68,7 +72,9 @@ class CandidateFeatures:
     rows : ndarray of int
         The rows of the sample, ascending.
     X, Y, weights
-        Those of the sample.
+        Those of the sample; missing labels are filled in.
+    filled : FilledLabels or None
+        If labels are missing: the labels of the sample and of its folds.
     """
 
     def __init__(
@@ -76,6 +82,7 @@ class CandidateFeatures:
         X: Matrix,
         Y: Array,
         weights: Array | None,
+        known: Mask | None = None,
         *,
         n_components: int,
         seed: int,
@@ -90,6 +97,16 @@ class CandidateFeatures:
         self._landmarks = rng.permutation(len(self.rows))[:count]
         self._scale: Scaler | None = None
         self._distances: dict[tuple[bool, str], tuple[Array, float]] = {}
+        self.filled: FilledLabels | None = None
+        if known is not None:
+            linear = self(FeatureChoice(standardize=not sparse.issparse(X)))
+            self.filled = fill_by_folds(linear, self.Y, known[self.rows], seed)
+            self.Y = self.filled.labels
+
+    @property
+    def cells(self) -> Array | None:
+        """Weights for objectives: of the rows, or of cells if labels are missing."""
+        return self.weights if self.filled is None else self.filled.cells
 
     def __call__(self, choice: FeatureChoice) -> FeatureSpace:
         """Return the features of the sample."""

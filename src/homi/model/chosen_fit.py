@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from homi.linalg import Array
-from homi.model.features import FeatureSpace, kernel_features, linear_features
-from homi.model.fold_scores import corrections_by_folds, held_out_rows
+from homi.model.batches import Batches, is_whole
+from homi.model.block_scores import BlockScores, block_scores
+from homi.model.features import FeatureSpace, with_labels
+from homi.model.final_features import final_features
+from homi.model.fold_scores import (
+    RidgesByFolds,
+    corrections_by_folds,
+    held_out_rows,
+)
 from homi.model.graphs import neighbour_graph
 from homi.model.homi import HOMI
-from homi.model.kernel_map import KernelMap
-from homi.model.route import Fitted, check_direct
+from homi.model.missing_labels import fill_by_folds
+from homi.model.route import Fitted
 from homi.model.search import Grid, Search, climb
 from homi.solver import (
     Correction,
@@ -25,29 +32,35 @@ from homi.solver import (
     shares,
     with_shares,
 )
-from homi.typing import Fields, Matrix
-
-#: With more features, and more rows, linear models are fitted in the span of
-#: ``n_components`` rows.
-_MOST_FEATURES = 3_000
+from homi.typing import Fields, Mask
 
 
 class Chosen(NamedTuple):
-    """The model, its parameters and label weights, and held-out scores of all rows."""
+    """The model, its parameters and label weights, and held-out scores.
+
+    ``scores`` are those of the rows of the sample, and ``of_blocks`` gives those of any
+    rows; it is None where the sample has all rows.
+    """
 
     model: HOMI
     params: Fields
     label_weight: Array | None
     scores: Array
+    #: Labels of these rows, where missing ones were filled in.
+    labels: Array
+    of_blocks: BlockScores | None = None
 
 
 class ChosenFit:
     """Fits what was chosen to all rows; λ and label weights are chosen once more.
 
+    They, and the label correction, are chosen by leave-one-out scores of the sample,
+    each by the model of all other rows.
+
     Parameters
     ----------
-    X, Y, weights
-        Rows, labels (0/1) and weights of the rows or None.
+    batches : Batches
+        All rows, and the sample.
     search : Search
         The search, after its run.
     grid : Grid
@@ -59,38 +72,95 @@ class ChosenFit:
 
     def __init__(
         self,
-        X: Matrix,
-        Y: Array,
-        weights: Array | None,
+        batches: Batches,
         search: Search,
         grid: Grid,
         *,
         n_components: int,
         seed: int,
     ) -> None:
-        self._X, self._Y, self._weights = X, Y, weights
+        self._batches = batches
+        self._X, self._Y, self._weights, _, self._known = batches.sample
         self._search, self._grid = search, grid
         self._n_components, self._seed = n_components, seed
 
     def __call__(self) -> Chosen:
         """Fit, and return the model with its held-out scores."""
+        search, n_components, seed = self._search, self._n_components, self._seed
+        build = partial(
+            final_features,
+            self._batches,
+            search.best.params,
+            n_components=n_components,
+            seed=seed,
+        )
+        if is_whole(self._batches):
+            return search.timed("fit", lambda: self._fit(build()), len(self._Y))
+        space = search.timed("moments", build, self._batches.n)
+        return search.timed("penalty", partial(self._fit, space), len(self._Y))
+
+    def _fit(self, space: FeatureSpace) -> Chosen:
         params = self._search.best.params
-        space = self._features(params)
+        if self._known is not None:
+            return self._with_missing(params, space, self._known)
         if params["gamma"] > 0:
             return self._with_graph(params, space)
-        path = ridge_path(space.moments)
-        rows = path.of(space.features, space.mean, space.scale, self._weights)
-        lam = self._lam(path, rows, params["lam"])
+        all_lams = ridge_path(space.moments)
+        rows = all_lams.of(space.features, space.mean, space.scale, self._weights)
+        lam = self._lam(all_lams, rows, params["lam"])
         params = params | {"lam": lam}
-        path, rows = path.with_lam(lam), rows.with_lam(path.values, lam)
+        path, rows = all_lams.with_lam(lam), rows.with_lam(all_lams.values, lam)
         label_weight = self._label_weight(path, rows)
-        ones = np.ones(self._Y.shape[1])
-        weight = ones if label_weight is None else label_weight
+        weight = self._ones if label_weight is None else label_weight
         scores = rows.weighted(self._Y, path.values, weight)
+        chosen = self._stored(path, space, params, label_weight, scores, self._Y)
+        calibrates = self._search.measure.calibrates
+        if calibrates:
+            given = self._Y, rows.y_mean, rows.n, self._weights
+            chosen = chosen._replace(scores=with_shares(chosen.scores, *given))
+        if is_whole(self._batches):
+            return chosen
+        correction = chosen.model.label_correlation_, chosen.model.label_bias_
+        of_blocks = block_scores(
+            space, all_lams, lam, weight, *correction, self._seed, calibrates
+        )
+        return chosen._replace(of_blocks=of_blocks)
+
+    def _with_missing(self, params: Fields, space: FeatureSpace, known: Mask) -> Chosen:
+        """Fit with missing labels filled in; rows are held out by folds."""
+        filled = fill_by_folds(space, self._Y, known, self._seed)
+        space = with_labels(space, filled.labels)
+        ridges = RidgesByFolds(space, filled, self._seed)
+
+        def value(lam: float) -> float:
+            return self._search.measure(filled.labels, ridges(lam), filled.cells)
+
+        found = climb(self._search.lams(self._grid), value, params["lam"])
+        lam = max(found, key=found.__getitem__)
+        params = params | {"lam": lam}
+        label_weight = self._search.given
+        if label_weight is None and self._search.best.weighted:
+            label_weight = ridges.own_weights(lam, self._grid.label_weights)
+        scores = ridges(lam, self._ones if label_weight is None else label_weight)
+        path = ridge_path(space.moments).with_lam(lam)
+        labels = filled.labels
+        return self._stored(path, space, params, label_weight, scores, labels)
+
+    def _stored(
+        self,
+        path: Path,
+        space: FeatureSpace,
+        params: Fields,
+        label_weight: Array | None,
+        scores: Array,
+        Y: Array,
+    ) -> Chosen:
+        """Return the fitted model; ``path`` is that of label weights."""
+        weight = self._ones if label_weight is None else label_weight
         W = path.weights(shares(path.values, weight))
         z = space.moments.y_mean - space.moments.x_mean @ W
-        B, t, scores = self._corrected(scores, params, label_weight)
-        terms = _terms(path, lam, weight)
+        B, t, scores = self._corrected(scores, params, label_weight, Y)
+        terms = _terms(path, params["lam"], weight)
         solution = Solution(Params(W, z, B, t), [terms], converged=True)
         fitted = Fitted(
             solution, space.scaling, "none", "direct", len(t), space.kernel_map
@@ -98,38 +168,11 @@ class ChosenFit:
         model = self._homi(params)
         model._check_fit_input(self._X, self._Y)
         model._store(fitted)
-        if self._search.measure.calibrates:
-            scores = with_shares(scores, self._Y, space.moments.y_mean, self._weights)
-        return Chosen(model, params, label_weight, scores)
+        return Chosen(model, params, label_weight, scores - 0.5, Y)
 
-    def _features(self, params: Fields) -> FeatureSpace:
-        given = {"weights": self._weights}
-        rng = check_random_state(self._seed)
-        if params["kernel"] is None:
-            n, m = self._X.shape
-            size, landmarks = min(n + 1, m), None
-            if size > max(_MOST_FEATURES, self._n_components):
-                size = self._n_components
-                landmarks = rng.permutation(n)[:size]
-            check_direct(size)
-            return linear_features(
-                self._X,
-                self._Y,
-                standardize=params["standardize"],
-                compact=n + 1 < m,
-                landmarks=landmarks,
-                **given,
-            )
-        kernel_map = KernelMap(
-            self._X,
-            params["kernel"],
-            self._n_components,
-            params["kernel_params"],
-            standardize=params["standardize"],
-            rng=rng,
-            **given,
-        )
-        return kernel_features(self._X, self._Y, kernel_map, **given)
+    @property
+    def _ones(self) -> Array:
+        return np.ones(self._Y.shape[1])
 
     def _lam(self, path: Path, rows: RowsOnPath, start: float) -> float:
         def value(lam: float) -> float:
@@ -148,13 +191,13 @@ class ChosenFit:
         return rows.own_weights(self._Y, path.values, self._grid.label_weights)
 
     def _corrected(
-        self, scores: Array, params: Fields, label_weight: Array | None
+        self, scores: Array, params: Fields, label_weight: Array | None, Y: Array
     ) -> tuple[Array, Array, Array]:
         """Return B, t, and scores of each fold corrected by those of the others."""
         n_labels = scores.shape[1]
         if params["correlation"] == "identity":
             return np.eye(n_labels), np.zeros(n_labels), scores
-        Y, weights, beta = self._Y, self._weights, params["beta"]
+        weights, beta = self._weights, params["beta"]
         B, t = Correction(scores, Y, weights, label_weight)(beta)
         corrected = np.empty_like(scores)
         for rows in held_out_rows(len(Y), self._seed):
@@ -177,7 +220,7 @@ class ChosenFit:
         scores = found[label_weight is not None, betas[0] if betas else 0.0]
         model = self._homi(params)
         model.fit(self._X, self._Y, self._weights, label_weight)
-        return Chosen(model, params, label_weight, scores)
+        return Chosen(model, params, label_weight, scores - 0.5, self._Y)
 
     def _homi(self, params: Fields) -> HOMI:
         return HOMI(

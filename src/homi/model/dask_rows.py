@@ -106,14 +106,14 @@ class DaskRows:
         """Sum a function of rows and labels over all blocks."""
         from homi.distributed import summed
 
-        check = partial(checked_block, expected=self._expected)
+        check = partial(checked_block, expected=self.expected)
         return summed(self.blocks, function, check)
 
     def _plan(self, route: Route) -> AnchorPlan:
         """Make the plan that a stream of all rows would make."""
         from homi.distributed import taken
 
-        check = partial(checked_rows, expected=self._expected)
+        check = partial(checked_rows, expected=self.expected)
         seed = route.seed()
         sample = taken(self.blocks, drawn(*self.shape, seed), check)
         settings = route.settings
@@ -132,12 +132,12 @@ class DaskRows:
         s = possible_neighbors(*self.shape, n_neighbors)
         if s == 0:
             return np.zeros((self.shape[1],) * 2)
-        check = partial(checked_rows, expected=self._expected)
+        check = partial(checked_rows, expected=self.expected)
         product: Array = computed(neighbor_product(self.blocks, s, mean, scale, check))
         return product
 
     @property
-    def _expected(self) -> Expected:
+    def expected(self) -> Expected:
         """What every block must have."""
         is_indicator = self.target.encoding.kind == "multilabel-indicator"
         return Expected(

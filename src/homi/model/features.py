@@ -116,15 +116,7 @@ def _compact_features(
     weights: Array | None,
     landmarks: Indices | None = None,
 ) -> FeatureSpace:
-    center, scale = column_scaling(X, weights)
-    mean = center
-    if not standardize:
-        mean, scale = np.zeros_like(center), np.ones_like(center)
-    # Centered to keep digits; rows that are not standardized get their mean back.
-    spanning = X if landmarks is None else X[landmarks]
-    rows = ScaledRows.of(spanning, center, scale, center - mean)
-    coordinates, basis = compact_rows(rows)
-    row_space = RowSpace(mean, scale, basis)
+    row_space, coordinates = span_of(X, standardize, weights, landmarks)
     if landmarks is None:
         features = coordinates[:-1] + coordinates[-1]
     else:
@@ -139,6 +131,24 @@ def _compact_features(
         weights=weights,
         row_space=row_space,
     )
+
+
+def span_of(
+    X: Matrix,
+    standardize: bool,
+    weights: Array | None,
+    landmarks: Indices | None,
+) -> tuple[RowSpace, Array]:
+    """Return the span of rows, or of some, and coordinates of these and their mean."""
+    center, scale = column_scaling(X, weights)
+    mean = center
+    if not standardize:
+        mean, scale = np.zeros_like(center), np.ones_like(center)
+    # Centered to keep digits; rows that are not standardized get their mean back.
+    spanning = X if landmarks is None else X[landmarks]
+    rows = ScaledRows.of(spanning, center, scale, center - mean)
+    coordinates, basis = compact_rows(rows)
+    return RowSpace(mean, scale, basis), coordinates
 
 
 def kernel_features(

@@ -2,7 +2,8 @@
 
 A left-out row keeps its edges in the graph, which a new row does not have. A label
 correction is learned from scores of other rows, whose models have seen the labels of
-the left-out row. Folds leave all of this out.
+the left-out row. Missing labels of other rows are filled in by models that have seen
+them, too. Folds leave all of this out.
 
 The intercepts are those for the share of each label in all rows. A fold with more of a
 rare label leaves less of it to the others: its scores would be too low by just that,
@@ -11,7 +12,7 @@ and rows of different folds could not be compared.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 from operator import add
@@ -23,9 +24,9 @@ from scipy import sparse
 from sklearn.model_selection import KFold
 
 from homi.linalg import Array
-from homi.model.features import FeatureSpace
+from homi.model.features import FeatureSpace, with_labels
 from homi.moments import Moments
-from homi.solver import Correction, Path, graph_path, shares, weight_path
+from homi.solver import Correction, Path, graph_path, ridge_path, shares, weight_path
 from homi.typing import Fields, Matrix
 
 _FOLDS = 5
@@ -33,14 +34,27 @@ _FOLDS = 5
 Rows = NDArray[np.intp]
 
 
+class FilledLabels(NamedTuple):
+    """Labels of all rows, and of the other rows of each fold; missing ones filled in.
+
+    Those of a fold are filled in by models that have not seen its labels. ``cells`` are
+    weights of each label of each row, 0 where it was missing.
+    """
+
+    labels: Array
+    by_fold: Sequence[Array]
+    cells: Array
+
+
 class Fold(NamedTuple):
-    """Held-out rows, the other rows, and the moments of the others.
+    """Held-out rows, the other rows, their labels and moments.
 
     ``gap`` is the share of each label in all rows less that in the others.
     """
 
     held_out: Rows
     others: Rows
+    labels: Array
     moments: Moments
     gap: Array
 
@@ -51,7 +65,13 @@ def held_out_rows(n: int, seed: int) -> list[Rows]:
     return [rows for _, rows in splits.split(np.empty(n))]
 
 
-def folds(space: FeatureSpace, Y: Array, L: Matrix, seed: int) -> Iterator[Fold]:
+def folds(
+    space: FeatureSpace,
+    Y: Array,
+    L: Matrix,
+    seed: int,
+    filled: FilledLabels | None = None,
+) -> Iterator[Fold]:
     """Yield five folds; the moments of the other rows are sums over folds.
 
     The graph of the others is that of all rows without the edges to held-out rows. Its
@@ -69,7 +89,42 @@ def folds(space: FeatureSpace, Y: Array, L: Matrix, seed: int) -> Iterator[Fold]
         rest = rest.scaled(space.mean, space.scale)
         if L is not None:
             rest = _tied(rest, space, L, others)
-        yield Fold(rows, others, rest, space.moments.y_mean - rest.y_mean)
+        labels = Y[others]
+        if filled is not None:
+            labels = filled.by_fold[k]
+            rest = with_labels(part_of(space, rest, others), labels).moments
+        yield Fold(rows, others, labels, rest, space.moments.y_mean - rest.y_mean)
+
+
+def part_of(space: FeatureSpace, moments: Moments, rows: Rows) -> FeatureSpace:
+    """Return features of some rows, with the moments of these rows."""
+    w = None if space.weights is None else space.weights[rows]
+    return replace(space, features=space.features[rows], moments=moments, weights=w)
+
+
+class RidgesByFolds:
+    """Scores of ridge regressions by folds: one eigenvalue problem for each fold."""
+
+    def __init__(self, space: FeatureSpace, filled: FilledLabels, seed: int) -> None:
+        self._space, self._filled = space, filled
+        parts = folds(space, filled.labels, None, seed, filled)
+        self._folds = [(fold, ridge_path(fold.moments)) for fold in parts]
+
+    def __call__(self, lam: float, label_weight: Array | float = 1.0) -> Array:
+        """Return held-out scores of all rows."""
+        scores = np.empty(self._filled.labels.shape)
+        for fold, path in self._folds:
+            inverse = 1.0 / (path.values[:, None] + lam / label_weight)
+            own = _scores(self._space, fold, path, inverse)
+            scores[fold.held_out] = own + fold.gap
+        return scores
+
+    def own_weights(self, lam: float, weights: Iterable[float]) -> Array:
+        """Choose the weight of each label by its squared error where it is known."""
+        tried = np.array([1.0, *weights])
+        gaps = ((self(lam, w) - self._filled.labels) ** 2 for w in tried)
+        errors = [np.einsum("ij,ij->j", self._filled.cells, gap) for gap in gaps]
+        return tried[np.argmin(errors, axis=0)]
 
 
 def _tied(rest: Moments, space: FeatureSpace, L: Matrix, others: Rows) -> Moments:
@@ -112,6 +167,7 @@ def corrections_by_folds(
     betas: Sequence[float],
     seed: int,
     label_weight: Array | None = None,
+    filled: FilledLabels | None = None,
 ) -> dict[tuple[bool, float], Array]:
     """Return held-out scores by (own weights, β); β = 0 is no label correction.
 
@@ -124,7 +180,7 @@ def corrections_by_folds(
         kinds[True] = label_weight
     names = [(own, beta) for own in kinds for beta in (0.0, *betas)]
     found = {name: np.empty(Y.shape) for name in names}
-    for fold in folds(space, Y, L if params["gamma"] > 0 else None, seed):
+    for fold in folds(space, Y, L if params["gamma"] > 0 else None, seed, filled):
         path = weight_path(fold.moments, params["lam"], params["gamma"])
         w = None if space.weights is None else space.weights[fold.others]
         rows = path.of(space.features[fold.others], space.mean, space.scale, w)
@@ -133,9 +189,9 @@ def corrections_by_folds(
             found[own, 0.0][fold.held_out] = scores + fold.gap
             if not len(betas):
                 continue
-            seen = rows.weighted(Y[fold.others], path.values, weight)
+            seen = rows.weighted(fold.labels, path.values, weight)
             given = weight if own else None
-            correct = Correction(seen, Y[fold.others], w, given)
+            correct = Correction(seen, fold.labels, w, given)
             for beta in betas:
                 B, t = correct(beta)
                 found[own, beta][fold.held_out] = scores @ B + t + fold.gap

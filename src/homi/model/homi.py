@@ -11,6 +11,7 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Literal, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
@@ -18,6 +19,9 @@ from homi.base._compat import CallbackSupportMixin, Interval, StrOptions
 from homi.base.classifier import LinearMultiLabelClassifier
 from homi.base.validation import checks_parameters, reports_to_callbacks
 from homi.base.warn import warn
+from homi.base.weights import check_sample_weight
+from homi.joint import KnownLabelsMixin
+from homi.model.batches import row_slices
 from homi.model.dask_predict import DaskPredictMixin
 from homi.model.dask_rows import DaskRows, is_collection
 from homi.model.fitted_attributes import fitted_attributes
@@ -27,15 +31,16 @@ from homi.model.partial_fit import PartialFitMixin
 from homi.model.requires import check, paragraph
 from homi.model.route import Fitted, choose_route
 from homi.model.rows_input import InMemoryRows, RowsInput
-from homi.model.weights import check_label_weight, check_sample_weight
+from homi.model.weights import check_label_weight
 from homi.solver import OnSweep, total
-from homi.typing import Fields, Matrix, MatrixLike, RandomState
+from homi.typing import Array, Fields, Matrix, MatrixLike, RandomState
 
 #: The default, about which nobody is warned.
 _NEIGHBORS = 10
 
 
 class HOMI(
+    KnownLabelsMixin,
     DaskPredictMixin,
     PartialFitMixin,
     CallbackSupportMixin,  # type: ignore[misc]
@@ -207,6 +212,10 @@ class HOMI(
     """
 
     _label_squares = 1
+    _without_joint_model = (
+        "HOMI has no cross-validated scores to learn one from; use HOMICV, or wrap it: "
+        "homi.dependence.LabelDependence(HOMI())"
+    )
     _parameter_constraints = {
         "lam": [Interval(Real, 0, None, closed="left")],
         "beta": [Interval(Real, 0, None, closed="neither")],
@@ -361,6 +370,15 @@ class HOMI(
 
     def _features(self, X: Matrix) -> Matrix:
         return X if self._kernel_map is None else self._kernel_map(X)
+
+    def _product(self, X: Matrix) -> Array:
+        if self._kernel_map is None:
+            return super()._product(X)
+        # Kernel values of all rows may not fit into memory.
+        product = np.empty((X.shape[0], len(self.coef_)))
+        for rows in row_slices(len(product), self.coef_.shape[1]):
+            product[rows] = super()._product(X[rows])
+        return product
 
     def _is_plain(self, X: Matrix) -> bool:
         return getattr(self, "_kernel_map", None) is None and super()._is_plain(X)

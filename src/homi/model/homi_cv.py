@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
@@ -17,26 +16,33 @@ from sklearn.utils import check_random_state
 from homi import memory
 from homi.arrays import dense
 from homi.base._compat import CallbackSupportMixin, Interval, StrOptions
-from homi.base.classifier import MultiLabelClassifier, strictly_inside
+from homi.base.classifier import strictly_inside
+from homi.base.targets import Target
 from homi.base.validation import checks_parameters, reports_to_callbacks
 from homi.base.warn import warn
-from homi.model.blend import LogOdds, fit_blend, fit_log_odds
+from homi.base.weights import check_sample_weight, drop_zero_weight
+from homi.joint import JointModel, KnownLabelsMixin, fit_joint_model
+from homi.model import batches
+from homi.model.batches import Batches, RowsInMemory, is_whole
+from homi.model.blend import LogOdds
 from homi.model.candidate_features import CandidateFeatures
 from homi.model.chosen_fit import Chosen, ChosenFit
+from homi.model.dask_batches import DaskBatches
+from homi.model.dask_predict import DaskPredictMixin
+from homi.model.dask_rows import DaskRows, is_collection
+from homi.model.final_odds import fit_final_odds, plain_scores
 from homi.model.forest import Forest
 from homi.model.graphs import warn_of_few_rows
 from homi.model.held_out_quality import held_out_quality
 from homi.model.homi import HOMI
 from homi.model.kernel_map import KERNELS
-from homi.model.scoring import OBJECTIVES, Array, objective
+from homi.model.missing_labels import check_known_somewhere
+from homi.model.requires import check
+from homi.model.scoring import OBJECTIVES, Array, check_missing, objective
 from homi.model.search import Calibrated, Grid, Search, Stage
 from homi.model.summary import SummaryMixin
-from homi.model.weights import (
-    check_label_weight,
-    check_sample_weight,
-    drop_zero_weight,
-)
-from homi.typing import Fields, Matrix, MatrixLike, RandomState
+from homi.model.weights import check_label_weight
+from homi.typing import Fields, Mask, Matrix, MatrixLike, RandomState
 
 #: Penalties tried by default.
 _LAMS = tuple(float(x) for x in np.logspace(-3, 4, 15))
@@ -53,13 +59,19 @@ _KERNELS = ("rbf", "laplacian")
 _WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 #: Numbers of neighbors; 10 is tried first, the others if it helps.
 _NEIGHBORS = (5, 10, 20)
-#: Trees of a forest, and most labels in all of their leaves.
-_TREES, _MOST_VALUES = 300, 4e7
+#: More features than this, and more rows than the sample has: city-block distances
+#: would cost more than everything else.
+_MOST_CITY_BLOCK = 20
 #: Keys of ``cv_results_``.
 _COLUMNS = ("params", "score", "held_out", "weighted")
 
 
-class HOMICV(SummaryMixin, CallbackSupportMixin, MultiLabelClassifier):  # type: ignore[misc]
+class HOMICV(
+    SummaryMixin,
+    KnownLabelsMixin,
+    DaskPredictMixin,
+    CallbackSupportMixin,  # type: ignore[misc]
+):
     r"""HOMI with hyper-parameters chosen by cross-validation; log-odds as scores.
 
     The strongest classifier of this library, with nothing to set. Every row is scored
@@ -84,6 +96,11 @@ class HOMICV(SummaryMixin, CallbackSupportMixin, MultiLabelClassifier):  # type:
     landmarks, with λ and label weights chosen once more. Intercepts are not penalized,
     so that the ridge regressions of scikit-learn's ``RidgeCV`` are among the
     candidates.
+
+    Of more than 20,000 rows, a random sample of that size gives the scaling, the
+    landmarks, λ, label weights and the label correction. Weights and calibration are
+    those of all rows, which are mapped to features in blocks, twice; no array with a
+    row for each of them is held.
 
     Candidates are compared, and scores of the final model mapped to log-odds, by
     Platt's sigmoids of held-out scores. The slopes of all labels have a common prior,
@@ -114,7 +131,9 @@ class HOMICV(SummaryMixin, CallbackSupportMixin, MultiLabelClassifier):  # type:
         β to try beside no label correction; None for five from 0.01 to 100. Empty for
         none.
     kernels : sequence of {"rbf", "laplacian"}, default=("rbf", "laplacian")
-        Kernels to try beside the features as they are.
+        Kernels to try beside the features as they are. With more than 20,000 rows and
+        more than 20 features, the default leaves "laplacian" out, whose distances are
+        not a matrix product and would double the time.
     widths : array-like of float in (0, inf), default=None
         Widths of a kernel to try, as factors of the default ``gamma`` of
         :class:`HOMI`; None for six from 1/4 to 8, tried from 1 on as long as the score
@@ -137,6 +156,11 @@ class HOMICV(SummaryMixin, CallbackSupportMixin, MultiLabelClassifier):  # type:
     time_budget : float in (0, inf) or None, default=None
         Seconds after which no further candidate is tried, with a warning. Every λ of
         the first features is always tried: a ridge regression with a chosen penalty.
+    missing_labels : {"error", "ignore"}, default="error"
+        What NaN in Y means. ``"ignore"``: the label is not known. It is filled in from
+        the row's features and known labels, as in :class:`HOMI`, to fit regressions and
+        trees; objectives and sigmoids use known labels only. A row without any known
+        label counts like one of weight 0.
     verbose : int, default=0
         With 1, a line for each stage of the search is printed.
     n_jobs : int or None, default=None
@@ -160,6 +184,10 @@ class HOMICV(SummaryMixin, CallbackSupportMixin, MultiLabelClassifier):  # type:
         The trees; None where there are none.
     forest_slope_ : ndarray of shape (n_labels,) or None
         Factor of the forest's log-odds, which are added.
+    joint_model_ : JointModel or None
+        How the held-out errors of labels go together, for ``known`` in ``predict``,
+        ``predict_proba`` and ``decision_function``. None for a 1-D y and without
+        calibration.
     best_score_ : float
         Its cross-validated score, on the sample of the search.
     cv_results_ : dict of list
@@ -169,7 +197,11 @@ class HOMICV(SummaryMixin, CallbackSupportMixin, MultiLabelClassifier):  # type:
     search_report_ : dict of list
         One entry for each stage: ``"stage"``; ``"candidates"``, how many were tried;
         ``"best_score"`` so far; ``"seconds"``; ``"cut_short"``, whether
-        ``time_budget`` ended it. ``pandas.DataFrame(model.search_report_)`` shows it.
+        ``time_budget`` ended it; ``"rows"`` that it used; ``"note"``, what it left out
+        by rule. ``pandas.DataFrame(model.search_report_)`` shows it.
+    filled_labels_ : ndarray of shape (n_samples, n_labels)
+        Only with ``missing_labels="ignore"``: Y with a number between 0 and 1 for each
+        missing label; a probability by the model in rows that do not count.
     held_out_metrics_ : dict of float
         "hamming_loss", "micro_f1", "macro_f1" and "macro_auc" of held-out scores, a
         little optimistic, as the model was chosen by them.
@@ -185,7 +217,8 @@ class HOMICV(SummaryMixin, CallbackSupportMixin, MultiLabelClassifier):  # type:
     One eigenvalue problem of the features' Gram matrix, or of the rows' where they are
     fewer, serves all λ; another candidate costs one product of the rows with the
     weights. Distances serve all widths. Graphs are compared by folds, because a
-    left-out row would keep its edges, which no new row has.
+    left-out row would keep its edges, which no new row has. So is everything if labels
+    are missing, because those of other rows are filled in by models of all rows.
 
     Progress is shown by scikit-learn's callbacks:
     ``HOMICV().set_callbacks(sklearn.callback.ProgressBar())``.
@@ -208,6 +241,10 @@ class HOMICV(SummaryMixin, CallbackSupportMixin, MultiLabelClassifier):  # type:
     """
 
     _label_squares = 2
+    _without_joint_model = (
+        "it was fitted on a 1-D y, without calibration, or saved by an earlier "
+        "version; fit it again on a 0/1 column for each label, with calibration"
+    )
     _parameter_constraints = {
         "scoring": [StrOptions(set(OBJECTIVES)), callable, None],
         "lams": ["array-like", None],
@@ -222,6 +259,7 @@ class HOMICV(SummaryMixin, CallbackSupportMixin, MultiLabelClassifier):  # type:
         "trees": ["boolean", StrOptions({"auto"})],
         "calibration": [StrOptions({"sigmoid"}), None],
         "time_budget": [Interval(Real, 0, None, closed="neither"), None],
+        "missing_labels": [StrOptions({"error", "ignore"})],
         "verbose": ["verbose"],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
@@ -243,6 +281,7 @@ class HOMICV(SummaryMixin, CallbackSupportMixin, MultiLabelClassifier):  # type:
         trees: bool | Literal["auto"] = "auto",
         calibration: Literal["sigmoid"] | None = "sigmoid",
         time_budget: float | None = None,
+        missing_labels: Literal["error", "ignore"] = "error",
         verbose: int = 0,
         n_jobs: int | None = None,
         random_state: RandomState = 0,
@@ -260,10 +299,13 @@ class HOMICV(SummaryMixin, CallbackSupportMixin, MultiLabelClassifier):  # type:
         self.trees = trees
         self.calibration = calibration
         self.time_budget = time_budget
+        self.missing_labels = missing_labels
         self.verbose = verbose
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    @reports_to_callbacks
+    @checks_parameters
     def fit(
         self,
         X: MatrixLike,
@@ -276,10 +318,11 @@ class HOMICV(SummaryMixin, CallbackSupportMixin, MultiLabelClassifier):  # type:
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
+            Rows. X and y may also be Dask arrays or data frames.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
             Labels: 0/1 or boolean, one column each, 1-D classes, or a list of tags for
-            each row.
+            each row. NaN or None is a label that is not known, if
+            ``missing_labels="ignore"``.
         sample_weight : array-like of shape (n_samples,) or float, default=None
             Weights of the rows: one of weight w counts as w equal rows, and one of
             weight 0 not at all. Metrics other than "neg_log_loss" and
@@ -293,7 +336,11 @@ class HOMICV(SummaryMixin, CallbackSupportMixin, MultiLabelClassifier):  # type:
         self : HOMICV
             The fitted classifier.
         """
-        self.fit_held_out(X, y, sample_weight, label_weight)
+        given = X, y, sample_weight, label_weight
+        if is_collection(X) or is_collection(y):
+            self._fit_collections(*given)
+        else:
+            self._fit_rows(*given, keep=False)
         return self
 
     @reports_to_callbacks
@@ -319,54 +366,148 @@ class HOMICV(SummaryMixin, CallbackSupportMixin, MultiLabelClassifier):  # type:
             rows, or to other folds with a graph. The sigmoids and the share of each
             label are those of all rows. Rows of weight 0 are scored by the final model.
         """
+        if is_collection(X) or is_collection(y):
+            raise TypeError(
+                "fit_held_out returns an array with a row for each one given, and got "
+                "a Dask collection; use fit, or compute the collection first."
+            )
+        scores = self._fit_rows(X, y, sample_weight, label_weight, keep=True)
+        assert scores is not None
+        return scores
+
+    def _fit_rows(
+        self,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: ArrayLike | None,
+        label_weight: ArrayLike | None,
+        *,
+        keep: bool,
+    ) -> Array | None:
+        """Fit, and return the held-out scores if they are to be kept."""
+        self._check_trees()
+        unknown = self.missing_labels == "ignore"
+        rows, target = self._check_fit_input(X, y, unknown=unknown)
+        every, weights = rows, check_sample_weight(sample_weight, rows.shape[0])
+        weights = self._weights_of_known(target, weights)
+        counted = np.ones(rows.shape[0], bool) if weights is None else weights > 0
+        rows, indicator, weights = drop_zero_weight(rows, target.indicator, weights)
+        given = check_label_weight(label_weight, target.names)
+        known = None if target.known is None else target.known[counted]
+        known = None if known is None or known.all() else known
+        # A graph needs all rows at once.
+        most = rows.shape[0] if self._has_graph() else batches.SAMPLE_ROWS
+        held = RowsInMemory(rows, indicator, weights, self._seed(), most, known)
+        held_out, filled = self._fit_reported(X, y, held, given, keep=keep)
+        self._store_filled(filled, every, target, counted)
+        if held_out is None or counted.all():
+            return held_out
+        scores = self._scores(every)
+        scores[counted] = held_out
+        return scores
+
+    def _fit_collections(
+        self, X: Matrix, y: Matrix, sample_weight: Any, label_weight: Any
+    ) -> None:
+        """Fit to Dask collections."""
+        self._check_trees()
+        asked = {"sample_weight": sample_weight, "missing_labels": self.missing_labels}
+        check(DaskRows.way, asked)
+        rows = DaskRows.of(self, X, y, None)
+        self._keep_target(rows.target)
+        given = check_label_weight(label_weight, rows.target.names)
+        held = DaskBatches(rows, self._seed(), batches.SAMPLE_ROWS)
+        self._fit_reported(X, y, held, given, keep=False)
+
+    def _fit_reported(
+        self, X: Matrix, y: Matrix, rows: Batches, given: Array | None, *, keep: bool
+    ) -> tuple[Array | None, Array | None]:
+        """Fit to all rows, and report to callbacks."""
+        groups = self._init_callback_context(max_subtasks=None)
+        groups.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        found = self._fit_batches(rows, given, self._tell(groups, X, y), keep=keep)
+        groups.call_on_fit_task_end(
+            estimator=self, X=X, y=y, reconstruction_attributes=lambda: {}
+        )
+        return found
+
+    def _fit_batches(
+        self, rows: Batches, given: Array | None, tell: Any, *, keep: bool
+    ) -> tuple[Array | None, Array | None]:
+        """Fit to all rows; choices are made on a sample of them.
+
+        Return the held-out scores, if they are kept, and labels, if some were missing.
+        """
+        self.odds_slope_: Array | None = None
+        self.odds_offset_: Array | None = None
+        self.forest_slope_: Array | None = None
+        self.forest_: Forest | None = None
+        self._check_in_memory(rows)
+        X, Y, weights, _, known = rows.sample
+        grid, seed = self._grid(X, rows.n), rows.seed
+        self._check_rows_fit(X.shape[0])
+        size: Fields = {"n_components": self.n_components, "seed": seed}
+        search = Search(
+            CandidateFeatures(X, Y, weights, known, **size),
+            Calibrated(objective(self._scoring()), self.calibration is not None),
+            given,
+            self._deadline(),
+            seed,
+            tell,
+            bool(self.verbose),
+        )
+        search.run(grid)
+        self._warn_of_time(search)
+        chosen = ChosenFit(rows, search, grid, **size)()
+        if self.calibration is None:
+            found = plain_scores(search, rows, chosen, keep=keep)
+        else:
+            found = fit_final_odds(
+                search,
+                rows,
+                chosen,
+                trees=self.trees,
+                keep=keep,
+                seed=seed,
+                n_jobs=self.n_jobs,
+            )
+            assert found.odds is not None
+            self._odds, self.forest_ = found.odds, found.forest
+        self._store(search, chosen)
+        self._rate(Y, found.sample, known)
+        self.joint_model_ = self._fit_joint_model(found.sample, Y, weights, known)
+        return found.held_out, None if known is None else chosen.labels
+
+    def _check_trees(self) -> None:
         if self.trees is True and self.calibration is None:
             raise ValueError(
                 "trees=True needs calibration='sigmoid': a forest is averaged with "
                 "log-odds; leave calibration at its default, or pass trees=False."
             )
-        rows, target = self._check_fit_input(X, y)
-        self.odds_slope_: Array | None = None
-        self.odds_offset_: Array | None = None
-        self.forest_slope_: Array | None = None
-        self.forest_: Forest | None = None
-        every, weights = rows, check_sample_weight(sample_weight, rows.shape[0])
-        counted = np.ones(rows.shape[0], bool) if weights is None else weights > 0
-        rows, indicator, weights = drop_zero_weight(rows, target.indicator, weights)
-        Y = np.asarray(dense(indicator), dtype=np.float64)
-        given = check_label_weight(label_weight, target.names)
-        grid = self._grid(rows)
-        self._check_rows_fit(rows.shape[0])
-        groups = self._init_callback_context(max_subtasks=None)
-        groups.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        size: Fields = {"n_components": self.n_components, "seed": seed}
-        search = Search(
-            CandidateFeatures(rows, Y, weights, **size),
-            Calibrated(objective(self._scoring()), self.calibration is not None),
-            given,
-            self._deadline(),
-            seed,
-            self._tell(groups, X, y),
-            bool(self.verbose),
-        )
-        search.run(grid)
-        self._warn_of_time(search)
-        fit = ChosenFit(rows, Y, weights, search, grid, **size)
-        chosen = search.timed("fit", fit)
-        held_out = chosen.scores - 0.5
-        if self.calibration is not None:
-            grown = self._grow(search, rows, Y, weights, seed)
-            held_out = self._calibrate(held_out, grown, Y, weights)
-        self._store(search, chosen)
-        self._rate(Y, held_out)
-        groups.call_on_fit_task_end(
-            estimator=self, X=X, y=y, reconstruction_attributes=lambda: {}
-        )
-        if counted.all():
-            return held_out
-        scores = self._scores(every)
-        scores[counted] = held_out
-        return scores
+
+    def _check_in_memory(self, rows: Batches) -> None:
+        """Raise ValueError for what needs all rows, if only a sample is in memory."""
+        if isinstance(rows, RowsInMemory) or is_whole(rows):
+            return
+        for name, asked, off in (
+            ("gammas", self._has_graph(), "()"),
+            ("trees", self.trees is True, "'auto'"),
+            ("missing_labels", self.missing_labels != "error", "'error'"),
+        ):
+            if asked:
+                raise ValueError(
+                    f"{rows.way} of {rows.n:,} rows cannot be used with {name}="
+                    f"{getattr(self, name)!r}, which needs all rows in one place; "
+                    f"use {name}={off}, or fit an array."
+                )
+
+    def _has_graph(self) -> bool:
+        return bool(_checked("gammas", self.gammas, _GAMMAS))
+
+    def _seed(self) -> int:
+        """Draw the seed of a fit."""
+        rng = check_random_state(self.random_state)
+        return int(rng.randint(np.iinfo(np.int32).max))
 
     explain = HOMI.explain
     why = HOMI.why
@@ -375,6 +516,36 @@ class HOMICV(SummaryMixin, CallbackSupportMixin, MultiLabelClassifier):  # type:
         if self.scoring is not None:
             return self.scoring
         return "neg_mean_squared_error" if self.calibration is None else "neg_log_loss"
+
+    def _weights_of_known(self, target: Target, weights: Array | None) -> Array | None:
+        """Return weights of the rows, 0 for those without any known label."""
+        if target.known is None:
+            return weights
+        check_missing(self._scoring())
+        if self._has_graph():
+            raise ValueError(
+                f"gammas={self.gammas!r} needs all labels, but some are missing; leave "
+                "gammas empty, or use HOMI(missing_labels='ignore') for a graph."
+            )
+        ones = np.ones(len(target.known)) if weights is None else weights
+        check_known_somewhere(target.known[ones > 0], target.names)
+        ones = ones * target.known.any(axis=1)
+        return None if (ones == 1).all() else ones
+
+    def _store_filled(
+        self, labels: Array | None, X: Matrix, target: Target, counted: Mask
+    ) -> None:
+        """Keep the labels with missing ones filled in, by the model in other rows."""
+        self.__dict__.pop("filled_labels_", None)
+        if self.missing_labels == "error":
+            return
+        filled = np.array(dense(target.indicator), dtype=np.float64)
+        if labels is not None:
+            filled[counted] = labels
+        if target.known is not None and not counted.all():
+            rest = self._probabilities(self._scores(X[~counted]))
+            filled[~counted] = np.where(target.known[~counted], filled[~counted], rest)
+        self.filled_labels_ = filled
 
     def _warn_of_time(self, search: Search) -> None:
         if search.was_cut_short:
@@ -394,13 +565,13 @@ class HOMICV(SummaryMixin, CallbackSupportMixin, MultiLabelClassifier):  # type:
         self.label_weight_ = chosen.label_weight
         self.best_estimator_ = chosen.model
 
-    def _rate(self, Y: Array, scores: Array) -> None:
+    def _rate(self, Y: Array, scores: Array, known: Mask | None) -> None:
         """Keep the quality of held-out scores."""
         predicted = scores > 0
         if self._target.kind == "multiclass":
             predicted = np.arange(scores.shape[1]) == scores.argmax(axis=1)[:, None]
         self.held_out_metrics_, self.held_out_labels_ = held_out_quality(
-            Y, scores, predicted, self.label_names_
+            Y, scores, predicted, self.label_names_, known
         )
 
     @property
@@ -413,39 +584,18 @@ class HOMICV(SummaryMixin, CallbackSupportMixin, MultiLabelClassifier):  # type:
     def _odds(self, odds: LogOdds) -> None:
         self.odds_slope_, self.odds_offset_, self.forest_slope_ = odds
 
-    def _grow(
-        self, search: Search, X: Matrix, Y: Array, weights: Array | None, seed: int
-    ) -> Forest | None:
-        """Grow a forest, if it was asked for or there is time and memory for it."""
-        values = _TREES * float(np.count_nonzero(Y))
-        if self.trees is False or (
-            self.trees == "auto" and (search.is_late or values > _MOST_VALUES)
-        ):
+    def _fit_joint_model(
+        self, held_out: Array, Y: Array, weights: Array | None, known: Mask | None
+    ) -> JointModel | None:
+        """Fit how errors of labels go together, if scores are log-odds of labels."""
+        if self.calibration is None or self._target.kind != "multilabel-indicator":
             return None
-        grow = partial(
-            Forest.fit,
-            X,
-            Y,
-            n_trees=_TREES,
-            seed=seed,
-            sample_weight=weights,
-            n_jobs=self.n_jobs,
-        )
-        return search.timed("trees", grow)
-
-    def _calibrate(
-        self, scores: Array, forest: Forest | None, Y: Array, weights: Array | None
-    ) -> Array:
-        """Fit the log-odds of scores, and those of a forest if it helps."""
-        if forest is None:
-            self._odds = fit_log_odds(scores, Y, weights)
-            return self._odds(scores)
-        trees, forest.oob_log_odds = forest.oob_log_odds, None
-        assert trees is not None
-        self._odds = fit_blend(scores, trees, Y, weights)
-        if self._odds.forest_slope is not None:
-            self.forest_ = forest
-        return self._odds(scores, trees)
+        if known is not None:
+            # Label sets need all labels of a row.
+            rows = known.all(axis=1)
+            weights = None if weights is None else weights[rows]
+            held_out, Y = held_out[rows], Y[rows]
+        return fit_joint_model(held_out, Y, weights)
 
     def _tell(self, groups: Any, X: Matrix, y: Matrix) -> Any:
         """Return what tells callbacks of each group of candidates that was tried."""
@@ -464,15 +614,20 @@ class HOMICV(SummaryMixin, CallbackSupportMixin, MultiLabelClassifier):  # type:
 
         return after
 
-    def _grid(self, X: Matrix) -> Grid:
-        (n, m), thin = X.shape, sparse.issparse(X)
+    def _grid(self, X: Matrix, n: int) -> Grid:
+        m, thin = X.shape[1], sparse.issparse(X)
         scaled = self.standardize
         # Rows of one or two features are all fully correlated: they have no graph.
         gammas = _checked("gammas", self.gammas, _GAMMAS) if m > 2 else ()
+        kernels = self._checked_kernels()
+        note = ""
+        if X.shape[0] < n and m > _MOST_CITY_BLOCK and kernels == list(_KERNELS):
+            kernels = ["rbf"]
+            note = "laplacian is not tried: it would double the time of the fit"
         return Grid(
             # Sparse rows are cheapest, and usually best, as they are.
             standardize=[not thin, thin] if scaled == "auto" else [bool(scaled)],
-            kernels=self._checked_kernels(),
+            kernels=kernels,
             widths=_checked("widths", self.widths, _WIDTHS),
             lams=_checked("lams", self.lams, _LAMS),
             gammas=gammas,
@@ -480,6 +635,7 @@ class HOMICV(SummaryMixin, CallbackSupportMixin, MultiLabelClassifier):  # type:
             label_weights=_checked("label_weights", self.label_weights, _LABEL_WEIGHTS),
             betas=_checked("betas", self.betas, _BETAS),
             in_units=self.lams is None,
+            note=note,
         )
 
     def _checked_neighbors(self, n: int) -> list[int]:

@@ -11,8 +11,9 @@ from homi.arrays import dense
 from homi.base.targets import Target
 from homi.linalg import Array
 from homi.model.features import FeatureSpace
-from homi.solver.impute import Mask, RowsWithMoments, impute_labels
-from homi.typing import Matrix
+from homi.model.fold_scores import FilledLabels, folds, part_of
+from homi.solver.impute import LabelImputer, RowsWithMoments, impute_labels
+from homi.typing import Mask, Matrix
 
 
 def fill_missing_labels(
@@ -23,18 +24,9 @@ def fill_missing_labels(
     Y, known = target.indicator, target.known
     Y = dense(Y)
     counts = np.ones(len(Y)) if weights is None else weights
-    _check_known_somewhere(known[counts > 0], target.names)
+    check_known_somewhere(known[counts > 0], target.names)
     used = np.flatnonzero(counts)
-    rows = RowsWithMoments(
-        space.features,
-        space.mean,
-        space.scale,
-        space.moments.x_mean,
-        space.moments.Sxx,
-        counts[used],
-        space.n_features,
-    )
-    labels, model = impute_labels(rows, Y[used], known[used])
+    labels, model = _impute(space, Y[used], known[used], counts[used])
     if len(used) == len(Y):
         return labels
     # Rows of weight 0 have taught nothing, but their labels can be filled in.
@@ -43,7 +35,46 @@ def fill_missing_labels(
     return everything
 
 
-def _check_known_somewhere(known: Mask, names: NDArray[Any]) -> None:
+def fill_by_folds(
+    space: FeatureSpace, Y: Array, known: Mask, seed: int
+) -> FilledLabels:
+    """Fill in missing labels from features: by all rows, and by those of each fold."""
+    by_fold = [
+        _filled(part_of(space, fold.moments, rows), fold.labels, known[rows])
+        for fold in folds(space, Y, None, seed)
+        for rows in [fold.others]
+    ]
+    cells = cell_weights(known, space.weights)
+    return FilledLabels(_filled(space, Y, known), by_fold, cells)
+
+
+def cell_weights(known: Mask, weights: Array | None) -> Array:
+    """Return weights of each label of each row, 0 where it is missing."""
+    return np.where(known, 1.0 if weights is None else weights[:, None], 0.0)
+
+
+def _filled(space: FeatureSpace, Y: Array, known: Mask) -> Array:
+    counts = np.ones(len(Y)) if space.weights is None else space.weights
+    return _impute(space, Y, known, counts)[0]
+
+
+def _impute(
+    space: FeatureSpace, Y: Array, known: Mask, counts: Array
+) -> tuple[Array, LabelImputer]:
+    rows = RowsWithMoments(
+        space.features,
+        space.mean,
+        space.scale,
+        space.moments.x_mean,
+        space.moments.Sxx,
+        counts,
+        space.n_features,
+    )
+    return impute_labels(rows, Y, known)
+
+
+def check_known_somewhere(known: Mask, names: NDArray[Any]) -> None:
+    """Raise an error that names labels without any known entry."""
     nowhere = [repr(name) for name in names[~known.any(axis=0)]]
     if nowhere:
         more = f" and {len(nowhere) - 3} more" if len(nowhere) > 3 else ""

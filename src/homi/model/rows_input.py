@@ -9,6 +9,7 @@ from scipy import sparse
 
 from homi.arrays import dense
 from homi.base.targets import Target
+from homi.base.weights import drop_zero_weight
 from homi.linalg import Array
 from homi.model.features import (
     FeatureSpace,
@@ -27,7 +28,6 @@ from homi.model.graphs import (
 )
 from homi.model.kernel_map import KernelMap
 from homi.model.missing_labels import fill_missing_labels
-from homi.model.weights import drop_zero_weight
 from homi.typing import Fields, Matrix
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from homi.linear import PooledSigmoids, fit_pooled_sigmoids
 from homi.model.candidate_features import CandidateFeatures, FeatureChoice
 from homi.model.features import FeatureSpace
 from homi.model.fold_scores import (
+    RidgesByFolds,
     corrections_by_folds,
     graphs_by_folds,
     held_out_rows,
@@ -48,6 +49,8 @@ class Grid:
     betas: Sequence[float]
     #: Whether λ are in units of the mean variance of features that are not scaled.
     in_units: bool = True
+    #: What is not tried, and why.
+    note: str = ""
 
     @property
     def first_width(self) -> float:
@@ -75,13 +78,17 @@ class Stage(NamedTuple):
     seconds: float
     #: Whether time ended it before all of its candidates were tried.
     cut_short: bool
+    #: Number of rows that it used.
+    rows: int = 0
+    #: What it left out by rule.
+    note: str = ""
 
     def __str__(self) -> str:
         """Return a line for ``verbose=1``."""
         rest = ", out of time" if self.cut_short else ""
         return (
-            f"{self.stage}: {self.candidates} candidates, best score "
-            f"{self.best_score:.4g}, {self.seconds:.1f} s{rest}"
+            f"{self.stage}: {self.candidates} candidates on {self.rows:,} rows, best "
+            f"score {self.best_score:.4g}, {self.seconds:.1f} s{rest}"
         )
 
 
@@ -105,7 +112,7 @@ class Calibrated:
         scores = rows.held_out(Y, inverse)
         if not self.calibrates:
             return scores
-        return with_shares(scores, Y, rows.y_mean, rows.weights)
+        return with_shares(scores, Y, rows.y_mean, rows.n, rows.weights)
 
     def final(self, Y: Array, scores: Array, weights: Array | None = None) -> Array:
         """Return what the objective is computed from: probabilities, or the scores."""
@@ -189,16 +196,23 @@ class Search:
                 "label correction": self._try_corrections,
             }
         for name, stage in stages.items():
-            self.timed(name, partial(stage, grid))
+            note = grid.note if name == "features" else ""
+            self.timed(name, partial(stage, grid), note=note)
 
-    def timed(self, name: str, stage: Callable[[], T]) -> T:
-        """Run a stage, and add it to the report."""
+    def timed(
+        self, name: str, stage: Callable[[], T], rows: int | None = None, note: str = ""
+    ) -> T:
+        """Run a stage, and add it to the report; rows are those of the search."""
         started, before = time.monotonic(), len(self.tried)
         was_cut_short, self.was_cut_short = self.was_cut_short, False
         done = stage()
         count, took = len(self.tried) - before, time.monotonic() - started
         if count or done is not None or self.was_cut_short:
-            row = Stage(name, count, self.best.value, took, self.was_cut_short)
+            cut, used = (
+                self.was_cut_short,
+                len(self.features.Y) if rows is None else rows,
+            )
+            row = Stage(name, count, self.best.value, took, cut, used, note)
             self.stages.append(row)
             self._tell(row)
         self.was_cut_short = self.was_cut_short or was_cut_short
@@ -299,8 +313,9 @@ class Search:
         params, graph, Y = self.best.params, self.graph, self.features.Y
         weight = self.label_weight(params, graph, Y, grid)
         given = graph.space, Y, graph.L, params, grid.betas, self.seed
+        by_folds = corrections_by_folds(*given, weight, self.features.filled)
         found: dict[bool, list[tuple[Candidate, Array]]] = {False: [], True: []}
-        for (own, beta), scores in corrections_by_folds(*given, weight).items():
+        for (own, beta), scores in by_folds.items():
             corrected = {"correlation": "held-out", "beta": beta} if beta else {}
             value = self._value(scores)
             candidate = Candidate(params | corrected, value, "a fold", own)
@@ -328,8 +343,8 @@ class Search:
     def _gain(
         self, new: tuple[Candidate, Array], old: tuple[Candidate, Array]
     ) -> float:
-        Y, weights = self.features.Y, self.features.weights
-        return self.measure.gain(Y, new[1], old[1], self.seed, weights)
+        Y, cells = self.features.Y, self.features.cells
+        return self.measure.gain(Y, new[1], old[1], self.seed, cells)
 
     def label_weight(
         self, params: Parameters, graph: Graph, Y: Array, grid: Grid
@@ -338,6 +353,9 @@ class Search:
         if self.given is not None or not grid.label_weights:
             return self.given
         space = graph.space
+        if self.features.filled is not None:
+            by_folds = RidgesByFolds(space, self.features.filled, self.seed)
+            return by_folds.own_weights(params["lam"], grid.label_weights)
         path = weight_path(space.moments, params["lam"], params["gamma"])
         rows = path.of(space.features, space.mean, space.scale, space.weights)
         return rows.own_weights(Y, path.values, grid.label_weights)
@@ -351,19 +369,21 @@ class Search:
         """Try ridge regressions with every λ: one eigenvalue problem."""
         if self._out_of_time():
             return
-        space, Y = self.features(choice), self.features.Y
+        space = self.features(choice)
         named = self.features.params(choice) | {"gamma": 0.0, "correlation": "identity"}
-        path = ridge_path(space.moments)
-        rows = path.of(space.features, space.mean, space.scale, space.weights)
+        held_out = "one row" if self.features.filled is None else "a fold"
+        scores = self._ridges(space)
 
         def value(lam: float) -> float:
-            inverse = 1.0 / (path.values + lam)
-            return self._value(self.measure.held_out(rows, Y, inverse))
+            return self._value(scores(lam))
 
         first = not self.tried
         values = self.lams(grid, choice)
         found = {lam: value(lam) for lam in values} if first else climb(values, value)
-        group = [Candidate(named | {"lam": lam}, found[lam]) for lam in sorted(found)]
+        group = [
+            Candidate(named | {"lam": lam}, found[lam], held_out)
+            for lam in sorted(found)
+        ]
         self.tried += group
         best = max(group, key=lambda candidate: candidate.value)
         self.reached[choice] = best.value
@@ -372,8 +392,20 @@ class Search:
             self.graph = Graph(space)
         self.after(self)
 
+    def _ridges(self, space: FeatureSpace) -> Callable[[float], Array]:
+        """Return a function from λ to held-out scores, by folds if labels are missing.
+
+        Missing labels of other rows were filled in with the labels of the row left out.
+        """
+        Y, filled = self.features.Y, self.features.filled
+        if filled is not None:
+            return RidgesByFolds(space, filled, self.seed)
+        path = ridge_path(space.moments)
+        rows = path.of(space.features, space.mean, space.scale, space.weights)
+        return lambda lam: self.measure.held_out(rows, Y, 1.0 / (path.values + lam))
+
     def _value(self, scores: Array) -> float:
-        return self.measure(self.features.Y, scores, self.features.weights)
+        return self.measure(self.features.Y, scores, self.features.cells)
 
     @property
     def is_late(self) -> bool:

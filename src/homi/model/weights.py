@@ -1,4 +1,4 @@
-"""Checks of ``sample_weight`` and ``label_weight``."""
+"""Checks of ``label_weight``."""
 
 from __future__ import annotations
 
@@ -8,22 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from homi.linalg import Array
-from homi.moments import check_weights
-from homi.typing import Matrix
-
-
-def check_sample_weight(sample_weight: Any, n: int) -> Array | None:
-    """Return one weight for each of n rows, or None where all are 1.
-
-    A single number is the weight of every row.
-    """
-    if sample_weight is None:
-        return None
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.ndim == 0:
-        weights = np.full(n, float(weights))
-    weights = check_weights(weights, n, "sample_weight")
-    return None if (weights == 1).all() else weights
 
 
 def check_label_weight(label_weight: Any, names: NDArray[Any]) -> Array | None:
@@ -45,13 +29,3 @@ def check_label_weight(label_weight: Any, names: NDArray[Any]) -> Array | None:
             "must not count out of Y."
         )
     return None if (weights == 1).all() else weights
-
-
-def drop_zero_weight(
-    X: Matrix, Y: Matrix, weights: Array | None
-) -> tuple[Any, Any, Array | None]:
-    """Return rows of positive weight, their labels and weights."""
-    if weights is None or weights.all():
-        return X, Y, weights
-    kept = np.flatnonzero(weights)
-    return X[kept], Y[kept], weights[kept]

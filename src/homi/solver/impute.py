@@ -94,8 +94,8 @@ def impute_labels(
     Y : ndarray of shape (n_samples, n_labels)
         0 or 1; any value where a label is missing.
     known : ndarray of bool of shape (n_samples, n_labels)
-        False where a label is missing. Each label must be known in some row of positive
-        weight.
+        False where a label is missing. A label that is known in no row is filled with
+        zeros.
 
     Returns
     -------
@@ -106,7 +106,7 @@ def impute_labels(
     """
     ridge = _HeldOutRidge(rows)
     counts = rows.weights @ known
-    means = (rows.weights @ np.where(known, Y, 0.0)) / counts
+    means = _ratio(rows.weights @ np.where(known, Y, 0.0), counts)
     filled = np.where(known, Y, means)
     # Chosen once: where most labels are imputed, they favor a model that fits its own
     # imputations.

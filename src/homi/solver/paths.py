@@ -51,13 +51,14 @@ class Path:
         scale: Array | None = None,
         weights: Array | None = None,
     ) -> RowsOnPath:
-        """Return the rows of the moments in these coordinates."""
+        """Return rows of the moments, all or some, in these coordinates."""
         # Without a penalty on z the rows are centered.
         free = Problem(self.moments, penalize_bias=False)
         P = np.empty((X.shape[0], self.V.shape[1]))
         for rows, block in projected(free, X, self.V, mean, scale):
             P[rows] = block
-        return RowsOnPath(P, self.C, self.moments.y_mean, weights)
+        moments = self.moments
+        return RowsOnPath(P, self.C, moments.y_mean, float(moments.n), weights)
 
 
 @dataclass(frozen=True)
@@ -67,13 +68,15 @@ class RowsOnPath:
     P: Array
     C: Array
     y_mean: Array
+    #: Number of rows of the moments, or their total weight.
+    n: float
     #: Weights of the rows; None for 1 each.
     weights: Array | None = None
 
     def held_out(self, Y: Array, inverse: Array) -> Array:
         """Return leave-one-out scores for the ``inverse`` of the diagonal."""
         fitted = self.P @ (inverse[:, None] * self.C) + self.y_mean
-        leverage = self._squares @ inverse + 1.0 / self._total
+        leverage = self._squares @ inverse + 1.0 / self.n
         if self.weights is not None:
             leverage = leverage * self.weights
         return without_own(fitted, leverage[:, None], Y, self.y_mean)
@@ -86,10 +89,6 @@ class RowsOnPath:
     @cached_property
     def _squares(self) -> Array:
         return self.P * self.P
-
-    @property
-    def _total(self) -> float:
-        return len(self.P) if self.weights is None else float(self.weights.sum())
 
     def weighted(self, Y: Array, values: Array, label_weight: Array) -> Array:
         """Return leave-one-out scores on a weight path, each label with its weight.
@@ -128,16 +127,17 @@ class RowsOnPath:
 
 
 def with_shares(
-    scores: Array, Y: Array, y_mean: Array, weights: Array | None = None
+    scores: Array, Y: Array, y_mean: Array, n: float, weights: Array | None = None
 ) -> Array:
     """Return leave-one-out scores with the intercepts for the shares in all rows.
 
     Without a row that has a rare label, the label's share is smaller by just that row,
-    and scores that hardly differ would be lowest where they should be highest.
+    and scores that hardly differ would be lowest where they should be highest. ``n`` is
+    the number of all rows, or their total weight.
     """
     w = np.ones(len(Y)) if weights is None else weights
-    rest = np.maximum(w.sum() - w, np.finfo(float).tiny)
-    if len(Y) < 2:
+    rest = n - w
+    if (rest <= 0).any():
         return scores
     return scores + (w / rest)[:, None] * (Y - y_mean)
 

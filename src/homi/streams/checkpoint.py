@@ -15,6 +15,7 @@ from homi.atomic_write import whole_file
 from homi.graph import AnchorPlan, TiedMoments
 from homi.graph.anchors import Ties
 from homi.graph.reservoir import Reservoir
+from homi.model.block_scores import ScoreTable
 from homi.moments import Moments
 from homi.streams.fingerprint import Fingerprint, Stamp
 from homi.typing import Matrix
@@ -32,7 +33,7 @@ _Noun = TypeVar("_Noun")
 #: Version of the format.
 _FORMAT = 2
 
-_STAGES = ("sample", "sums", "done")
+_STAGES = ("sample", "sums", "moments", "scores", "done")
 _PARTS = ("data", "indices", "indptr")
 
 
@@ -40,9 +41,11 @@ _PARTS = ("data", "indices", "indptr")
 class State:
     """State of a fit: ``batches`` of its ``stage`` are done.
 
-    Stages are "sample", "sums" and "done". The sample is kept until the plan is made.
-    ``read`` has the fingerprints of all batches that were read, ``files`` the stamps
-    of the files that they come from.
+    Stages of HOMI are "sample", "sums" and "done"; the sample is kept until the plan is
+    made. Those of HOMICV are "sample", "moments", "scores" and "done"; the sample is
+    kept, with its ``labels``. ``read`` has the fingerprints of all batches that were
+    read, ``files`` the stamps of the files that they come from, and ``rows`` counts the
+    rows of the stage.
     """
 
     stage: str
@@ -52,6 +55,9 @@ class State:
     total: TiedMoments | None = None
     read: list[Fingerprint] = field(default_factory=list)
     files: list[Stamp] = field(default_factory=list)
+    labels: Reservoir | None = None
+    table: ScoreTable | None = None
+    rows: int = 0
 
 
 def save(path: Path, state: State, settings: Settings) -> None:
@@ -106,8 +112,13 @@ def _arrays(state: State) -> Arrays:
         "read": np.array(state.read, dtype="S16").reshape(-1, len(Fingerprint._fields)),
         "files": np.array(json.dumps(state.files)),
     }
-    if state.stage == "sample":
-        arrays |= _rows_to_arrays(reservoir.rows)
+    arrays |= _rows_to_arrays(reservoir.rows)
+    if state.labels is not None:
+        arrays |= {"rows": np.array(state.rows), "size": np.array(reservoir.size)}
+        if state.labels.rows is not None:
+            arrays["labels"] = state.labels.rows
+    if state.table is not None:
+        arrays |= _fields("table", state.table)
     if state.plan is not None:
         arrays |= _fields("plan", state.plan)
     if state.total is not None:
@@ -119,8 +130,13 @@ def _arrays(state: State) -> Arrays:
 
 def _state(arrays: Arrays) -> State:
     n_features, seed, n_seen = arrays["reservoir"].tolist()
-    reservoir = Reservoir(n_features, seed)
+    size = int(arrays["size"]) if "size" in arrays else None
+    reservoir = Reservoir(n_features, seed, size)
     reservoir.n_seen, reservoir.rows = n_seen, _rows_from_arrays(arrays)
+    labels = None
+    if size is not None:
+        labels = Reservoir(1, seed, size)
+        labels.n_seen, labels.rows = n_seen, arrays.get("labels")
     moments, ties = _built("moments", Moments, arrays), _built("ties", Ties, arrays)
     stage, batches = str(arrays["stage"]), int(arrays["batches"])
     read = [
@@ -136,6 +152,9 @@ def _state(arrays: Arrays) -> State:
         None if moments is None else TiedMoments(moments, ties),
         read,
         [Stamp(*stamp) for stamp in json.loads(str(arrays["files"]))],
+        labels,
+        _built("table", ScoreTable, arrays),
+        int(arrays.get("rows", 0)),
     )
 
 

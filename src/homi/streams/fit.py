@@ -3,67 +3,62 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Iterator
-from itertools import count
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from homi.atomic_write import target_of
-from homi.estimators import HOMI
+from homi.estimators import HOMI, HOMICV
 from homi.graph import plan_anchors
 from homi.graph.reservoir import Reservoir
 from homi.model.graphs import Sums
 from homi.model.partial_fit import (
     add_batch,
-    check_batch,
     check_batch_rows,
     check_parameters,
     fit_sums,
     seed_of,
 )
-from homi.streams.checkpoint import Settings, State, load, save
-from homi.streams.fingerprint import (
-    Fingerprint,
-    digest,
-    fingerprint_batch,
-    stamps,
-    unchanged,
-)
-from homi.streams.sources import Batch, Source, StreamSource, open_source
+from homi.streams.checkpoint import Settings, State
+from homi.streams.fingerprint import digest
+from homi.streams.fit_cv import HOMICVRun, check_homicv
+from homi.streams.run import Progress, Run
+from homi.streams.sources import StreamSource, open_source
 
 if TYPE_CHECKING:
     from homi.datasets.dataset import Labels
 
 
-class Progress(NamedTuple):
-    """Progress of a fit: the stage, and what this run has read in it."""
-
-    stage: str
-    batches: int
-    rows: int
-    seconds: float
-
-    @property
-    def rows_per_second(self) -> float:
-        """Speed in this stage."""
-        return self.rows / max(self.seconds, 1e-9)
-
-    def __str__(self) -> str:
-        """Return the progress as one line."""
-        return (
-            f"{self.stage}: {self.rows:,} rows in {self.batches:,} batches, "
-            f"{self.rows_per_second:,.0f} rows per second"
-        )
-
-
+@overload
 def fit_stream(
     source: StreamSource,
-    model: HOMI | None = None,
+    model: HOMICV,
+    *,
+    labels: Labels | None = ...,
+    classes: ArrayLike | None = ...,
+    batch_size: int = ...,
+    checkpoint: str | os.PathLike[str] | None = ...,
+    every: float = ...,
+    progress: Callable[[Progress], object] | None = ...,
+) -> HOMICV: ...
+@overload
+def fit_stream(
+    source: StreamSource,
+    model: HOMI | None = ...,
+    *,
+    labels: Labels | None = ...,
+    classes: ArrayLike | None = ...,
+    batch_size: int = ...,
+    checkpoint: str | os.PathLike[str] | None = ...,
+    every: float = ...,
+    progress: Callable[[Progress], object] | None = ...,
+) -> HOMI: ...
+def fit_stream(
+    source: StreamSource,
+    model: HOMI | HOMICV | None = None,
     *,
     labels: Labels | None = None,
     classes: ArrayLike | None = None,
@@ -71,13 +66,18 @@ def fit_stream(
     checkpoint: str | os.PathLike[str] | None = None,
     every: float = 30.0,
     progress: Callable[[Progress], object] | None = None,
-) -> HOMI:
-    """Fit HOMI to more rows than fit into memory.
+) -> HOMI | HOMICV:
+    """Fit HOMI or HOMICV to more rows than fit into memory.
 
     The batches are read twice: once for a random sample of rows, which gives the
     anchors of the graph, and once for the sufficient statistics of all rows, from which
     the model is solved. With γ = 0 they are read once. Memory does not depend on the
     number of rows.
+
+    HOMICV reads them three times: for a sample of 20,000 rows, on which it chooses its
+    hyper-parameters, for the sufficient statistics of the features, and for the
+    leave-one-out scores of all rows, which it is calibrated by. The model is that of
+    ``fit`` on the same rows.
 
     Parameters
     ----------
@@ -86,9 +86,10 @@ def fit_stream(
         A pair (X, Y) of arrays, sparse matrices, memory maps or paths of ``.npy``
         files. A list of batches, each a pair (X, Y) in memory, or a function that
         returns an iterator of the same batches at each call.
-    model : HOMI, default=None
-        Parameters. ``graph`` must be "anchors" or "auto", which means the same here.
-        The model is not changed.
+    model : HOMI or HOMICV, default=None
+        Parameters; None for HOMI. ``graph`` of HOMI must be "anchors" or "auto", which
+        means the same here. HOMICV grows no trees, unless the stream has at most 20,000
+        rows. The model is not changed.
     labels : str, list of str or path, default=None
         Label columns of a table, as in `homi.datasets.read`.
     classes : array-like, default=None
@@ -99,8 +100,9 @@ def fit_stream(
         File that stores the state of the fit. If it exists, the fit resumes from it,
         to the same model as without an interruption. A checkpoint of other parameters
         of the graph is refused, and so are data in which a batch that was read has
-        changed. The file is kept after the fit, to solve for other λ, β and γ > 0;
-        unchanged files are not read again for that.
+        changed. The file is kept after the fit, to solve HOMI for other λ, β and γ > 0;
+        unchanged files are not read again for that. One of HOMICV resumes with equal
+        parameters only.
     every : float, default=30.0
         Seconds between two writes of the checkpoint; 0 for a write after each batch.
     progress : callable, default=None
@@ -109,8 +111,8 @@ def fit_stream(
 
     Returns
     -------
-    HOMI
-        Fitted model; ``partial_fit`` adds more rows.
+    HOMI or HOMICV
+        Fitted model; ``partial_fit`` of HOMI adds more rows.
 
     Raises
     ------
@@ -132,61 +134,49 @@ def fit_stream(
     array([[1, 0, 1]])
     """
     model = HOMI(graph="anchors") if model is None else clone(model)
-    check_parameters(model)
-    stream = open_source(source, labels, batch_size)
     path = None if checkpoint is None else Path(checkpoint)
-    run = _Run(model, stream, classes, path, every, progress)
+    check = check_homicv if isinstance(model, HOMICV) else check_parameters
+    check(model)
+    stream = open_source(source, labels, batch_size)
+    given = model, stream, classes, path, every, progress
+    if isinstance(model, HOMICV):
+        return HOMICVRun(*given).fit()
+    run = _Run(*given)
     run.sample()
     return run.sum_up()
 
 
-class _Run:
-    """One run of a fit, from its state to the end."""
+class _Run(Run):
+    """A fit of HOMI: a sample, then the moments."""
 
-    def __init__(
-        self,
-        model: HOMI,
-        source: Source,
-        classes: ArrayLike | None,
-        path: Path | None,
-        every: float,
-        progress: Callable[[Progress], object] | None,
-    ) -> None:
-        self._model, self._source, self._classes = model, source, classes
-        self._path, self._every, self._progress = path, every, progress
-        if path is not None:
-            target_of(path)
-        self._files = stamps(source.files)
-        first = next(self._batches(0), None)
-        if first is None:
-            raise ValueError("the stream has no batches; at least one is needed.")
-        # The first batch gives the columns and the labels.
-        self._first, _ = check_batch(model, *first, classes, 1, 0, first=True)
-        self._settings = _settings(model)
-        self._state = self._begun()
-        self._saved = time.monotonic()
+    @property
+    def first_stage(self) -> str:
+        """Without a graph there is no sample, so the sums are the first pass."""
+        return "sample" if self._model.gamma > 0 else "sums"
 
-    def _begun(self) -> State:
-        if self._path is None or not self._path.exists():
-            reservoir = Reservoir(self._first.shape[1], seed_of(self._model))
-            return State("sample", 0, reservoir, files=self._files)
-        state = load(self._path, self._settings)
-        if not unchanged(state.files, self._files):
-            self._verify(state)
-        return state
+    def begin(self) -> State:
+        """Return the state before the first batch."""
+        reservoir = Reservoir(self._first.shape[1], seed_of(self._model))
+        return State("sample", 0, reservoir, files=self._files)
 
-    def _verify(self, state: State) -> None:
-        """Check that the batches that are done have not changed."""
-        batches = self._compared(state, 0)
-        for _ in range(state.batches):
-            next(batches)
-        if state.stage == "done":
-            # A new batch after the last one is refused as well.
-            next(batches, None)
-        if state.files != self._files:
-            state.files = self._files
-            assert self._path is not None
-            save(self._path, state, self._settings)
+    def uses_labels(self, state: State) -> bool:
+        """Return True if the stage uses the labels of batches."""
+        return state.stage != "sample"
+
+    def settings(self) -> Settings:
+        """Return what must be equal to resume a fit: not λ, β or the stopping rule."""
+        model = self._model
+        seed = model.random_state
+        return {
+            "n_neighbors": int(model.n_neighbors),
+            "n_anchors": int(model.n_anchors),
+            "standardize": bool(model.standardize),
+            "graph": bool(model.gamma > 0),
+            "random_state": int(seed) if isinstance(seed, (int, np.integer)) else None,
+            "features": model.n_features_in_,
+            "labels": len(model.label_names_),
+            "classes": digest(model.classes_),
+        }
 
     def sample(self) -> None:
         """Run stage 1: sample rows, and plan the anchors."""
@@ -234,106 +224,3 @@ class _Run:
         if self._source.label_names is not None:
             model.label_names_ = np.array(self._source.label_names, dtype=object)
         return model
-
-    def _stage(self) -> Iterator[Batch]:
-        """Yield the remaining batches of this stage; save the state on an error."""
-        self._begin, self._rows, self._n_batches = time.monotonic(), 0, 0
-        state = self._state
-        try:
-            for batch, found in self._compared(state, state.batches):
-                self._fingerprint = found
-                yield batch
-        except BaseException:
-            self._save()
-            raise
-
-    def _compared(
-        self, state: State, start: int
-    ) -> Iterator[tuple[Batch, Fingerprint | None]]:
-        """Yield batches with their fingerprints, if a checkpoint is kept.
-
-        Batches that were read before, and their number, must not have changed.
-        """
-        number, read = start, len(state.read)
-        # Without a graph there is no sample, so the sums are the first pass.
-        first_stage = "sample" if self._model.gamma > 0 else "sums"
-        for X, y in self._batches(start):
-            found = None
-            if self._path is not None:
-                found = fingerprint_batch(X, None if state.stage == "sample" else y)
-            number += 1
-            if found is not None and number <= read:
-                change = state.read[number - 1].change(found)
-                if change is not None:
-                    raise self._changed(state, f"batch {number} {change}")
-            elif found is not None and state.stage != first_stage:
-                raise self._changed(state, f"batch {number} is new")
-            yield (X, y), found
-        if number < read:
-            raise self._changed(state, f"it ends after batch {number} of {read}")
-
-    def _changed(self, state: State, change: str) -> ValueError:
-        sizes = [
-            f"; {path} had {before.size:,} bytes and has {now.size:,}"
-            for path, before, now in zip(
-                self._source.files, state.files, self._files, strict=False
-            )
-            if before.size != now.size
-        ]
-        return ValueError(
-            f"{self._source.where} has changed since the checkpoint {self._path} was "
-            f"written: {change}{''.join(sizes)}. Restore the data, or remove the "
-            "checkpoint to start again; to learn appended rows, finish the fit without "
-            "them and call partial_fit."
-        )
-
-    def _batches(self, start: int) -> Iterator[Batch]:
-        batches = self._source.batches(start)
-        for number in count(start + 1):
-            try:
-                batch = next(batches, None)
-            except (ValueError, OSError) as error:
-                raise ValueError(f"batch {number} cannot be read: {error}") from error
-            if batch is None:
-                return
-            if not isinstance(batch, (tuple, list)) or len(batch) != 2:
-                raise TypeError(
-                    f"batch {number} is a {type(batch).__name__}; expected a pair "
-                    "(X, Y)."
-                )
-            yield batch[0], batch[1]
-
-    def _done(self, rows: int) -> None:
-        done = self._state.batches
-        if self._fingerprint is not None:
-            self._state.read[done : done + 1] = [self._fingerprint]
-        self._state.batches = done + 1
-        self._rows += rows
-        self._n_batches += 1
-        now = time.monotonic()
-        if now - self._saved >= self._every:
-            self._save()
-        if self._progress is not None:
-            spent = now - self._begin
-            stage = self._state.stage
-            self._progress(Progress(stage, self._n_batches, self._rows, spent))
-
-    def _save(self) -> None:
-        if self._path is not None:
-            save(self._path, self._state, self._settings)
-            self._saved = time.monotonic()
-
-
-def _settings(model: HOMI) -> Settings:
-    """Return what must be equal to resume a fit: not λ, β or the stopping rule."""
-    seed = model.random_state
-    return {
-        "n_neighbors": int(model.n_neighbors),
-        "n_anchors": int(model.n_anchors),
-        "standardize": bool(model.standardize),
-        "graph": bool(model.gamma > 0),
-        "random_state": int(seed) if isinstance(seed, (int, np.integer)) else None,
-        "features": model.n_features_in_,
-        "labels": len(model.label_names_),
-        "classes": digest(model.classes_),
-    }

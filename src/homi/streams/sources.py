@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard, cast
 import numpy as np
 from scipy import sparse
 
+from homi.extras import optional
 from homi.typing import Matrix, MatrixLike
 
 if TYPE_CHECKING:
@@ -92,8 +93,8 @@ class Files:
     def __init__(
         self, paths: Sequence[Path], labels: Labels | None, batch_size: int
     ) -> None:
-        # The readers need packages of the extra `data`.
-        from homi.streams.readers import open_reader
+        with optional("a stream of files"):
+            from homi.streams.readers import open_reader
 
         self.files, self.where = list(paths), str(paths[0])
         self._reader: Reader = open_reader(paths, labels, batch_size)

@@ -44,7 +44,9 @@ class CalibrationMaps(NamedTuple):
         return strictly_inside(self.weight * own + (1.0 - self.weight) * pooled)
 
 
-def fit_maps(S: Array, Y: Mask, method: Method, shrinkage: float) -> CalibrationMaps:
+def fit_maps(
+    S: Array, Y: Mask, method: Method, shrinkage: float, cells: Array | None = None
+) -> CalibrationMaps:
     r"""Fit a map from scores to probabilities for each label.
 
     .. math:: p_j(s) = w_j\, f_j(s) + (1 - w_j)\, f(s),
@@ -64,26 +66,36 @@ def fit_maps(S: Array, Y: Mask, method: Method, shrinkage: float) -> Calibration
         Platt's targets are.
     shrinkage : float in [0, inf]
         κ. With 0 each label uses only its own map, with infinity only the pooled one.
+    cells : ndarray of shape (n_samples, n_labels), default=None
+        Weights of each label of each row, 0 where it is missing; None for 1 each.
 
     Returns
     -------
     maps : CalibrationMaps
     """
-    positives = Y.sum(axis=0)
+    positives = Y.sum(axis=0) if cells is None else (Y * cells).sum(axis=0)
     weight = np.ones(S.shape[1])
     if shrinkage > 0:
         weight = positives / (positives + shrinkage)
     pooled = S.reshape(-1, 1), Y.reshape(-1, 1)
-    return CalibrationMaps(weight, FITS[method](S, Y), FITS[method](*pooled))
+    whole = None if cells is None else cells.reshape(-1, 1)
+    fit = FITS[method]
+    return CalibrationMaps(weight, fit(S, Y, cells), fit(*pooled, whole))
 
 
 def held_out_maps(
-    S: Array, Y: Mask, method: Method, shrinkage: float, folds: KFold
+    S: Array,
+    Y: Mask,
+    method: Method,
+    shrinkage: float,
+    folds: KFold,
+    cells: Array | None = None,
 ) -> Array:
     """Return cross-validated probabilities: each fold by maps fitted to the others."""
     P = np.empty_like(S)
     for rest, rows in folds.split(S):
-        P[rows] = fit_maps(S[rest], Y[rest], method, shrinkage)(S[rows])
+        w = None if cells is None else cells[rest]
+        P[rows] = fit_maps(S[rest], Y[rest], method, shrinkage, w)(S[rows])
     return P
 
 
@@ -103,15 +115,22 @@ class Isotonics(NamedTuple):
         return np.clip(P, self.margin, 1.0 - self.margin)
 
 
-def _fit_isotonic(S: Array, Y: Mask) -> Isotonics:
-    functions = [
-        IsotonicRegression(out_of_bounds="clip").fit(s, y.astype(float))
-        for s, y in zip(S.T, Y.T, strict=True)
-    ]
-    return Isotonics(functions, 1.0 / (len(S) + 2.0))
+def _fit_isotonic(S: Array, Y: Mask, cells: Array | None) -> Isotonics:
+    W = np.ones_like(S) if cells is None else cells
+    columns = zip(S.T, Y.T, W.T, strict=True)
+    functions = [_isotonic(s, y.astype(float), w) for s, y, w in columns]
+    return Isotonics(functions, 1.0 / (float(W.sum(axis=0).max()) + 2.0))
 
 
-FITS: dict[str, Callable[[Array, Mask], Map]] = {
+def _isotonic(s: Array, y: Array, w: Array) -> IsotonicRegression:
+    # Without any weight, the map is that of all rows; its own weight is then 0.
+    used = w > 0 if w.any() else w == 0
+    weights = None if (w[used] == w[used][0]).all() else w[used]
+    regression = IsotonicRegression(out_of_bounds="clip")
+    return regression.fit(s[used], y[used], weights)
+
+
+FITS: dict[str, Callable[[Array, Mask, Array | None], Map]] = {
     "sigmoid": fit_sigmoids,
     "isotonic": _fit_isotonic,
 }

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from homi.metrics import METRICS, Metric
-from homi.typing import Array
+from homi.typing import Array, Mask
 
 Lines = Literal["rows", "columns", "whole"]
 #: A number or an array of counts, broadcast against the others.
@@ -34,6 +34,28 @@ class Objective(NamedTuple):
             return matrix.reshape(1, -1)
         return matrix.T if self.lines == "columns" else matrix
 
+    def weights(self, cells: Array) -> tuple[Array, Array | float]:
+        """Return weights of the entries of each line, and of the lines.
+
+        ``cells`` are weights of each label of each row, 0 where it is missing. Lines
+        of rows have entries of weight 1 or 0, and the weight of their row.
+        """
+        if self.lines == "rows":
+            return np.where(cells > 0, 1.0, 0.0), cells.max(axis=1)
+        return self.arranged(cells), 1.0
+
+    def score(self, Y: Mask, predicted: Mask, cells: Array | None = None) -> float:
+        """Return the metric; a weighted one where there are weights of cells."""
+        if cells is None:
+            return self.metric(Y, predicted)
+        if self.value is _right:
+            return float(np.average(predicted != Y, weights=cells))
+        weights, of_lines = self.weights(cells)
+        truth, found = self.arranged(Y), self.arranged(predicted)
+        h, k, p = ((weights * A).sum(axis=1) for A in (truth & found, found, truth))
+        values = self.value(h, k, p)
+        return float(np.average(values, weights=np.broadcast_to(of_lines, h.shape)))
+
 
 def _right(h: Count, k: Count, p: Count) -> Array:
     """``2h - k``: right predictions minus wrong ones.
@@ -45,7 +67,8 @@ def _right(h: Count, k: Count, p: Count) -> Array:
 
 def _f1(h: Count, k: Count, p: Count) -> Array:
     """``2h / (p + k)``, and 0 where nothing is true or predicted."""
-    f1: Array = 2.0 * h / np.maximum(p + k, 1)
+    size = np.asarray(p + k, dtype=np.float64)
+    f1: Array = 2.0 * h / np.where(size > 0, size, 1.0)
     return f1
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from homi.arrays import dense
 from homi.typing import Array, Indices, MatrixLike
@@ -31,7 +32,12 @@ class Reliability(NamedTuple):
 
 
 def reliability_curve(
-    Y: MatrixLike, P: MatrixLike, n_bins: int = 15, strategy: Binning = "uniform"
+    Y: MatrixLike,
+    P: MatrixLike,
+    n_bins: int = 15,
+    strategy: Binning = "uniform",
+    *,
+    sample_weight: ArrayLike | None = None,
 ) -> Reliability:
     """Compute frequencies against probabilities, over all labels of all rows.
 
@@ -46,6 +52,9 @@ def reliability_curve(
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width, or of about equal size. Equal probabilities share a
         bin, so there may be fewer quantile bins than ``n_bins``.
+    sample_weight : array-like of shape (n_samples,) or (n_samples, n_labels), optional
+        Weights of the rows, or of each label of each row; ``size`` is then a sum of
+        weights. None for 1 each.
 
     Returns
     -------
@@ -62,15 +71,34 @@ def reliability_curve(
     """
     y, p = _check(Y, P)
     bins = _bins(p, n_bins, strategy)
-    size = np.bincount(bins)
+    w = None if sample_weight is None else _entries(sample_weight, np.shape(Y))
+    size = np.bincount(bins, w)
     used = np.flatnonzero(size)
-    sums = (np.bincount(bins, weights)[used] for weights in (p, y))
+    one = 1.0 if w is None else w
+    sums = (np.bincount(bins, one * values)[used] for values in (p, y))
     probability, frequency = (total / size[used] for total in sums)
     return Reliability(probability, frequency, size[used])
 
 
+def _entries(sample_weight: ArrayLike, shape: tuple[int, ...]) -> Array:
+    """Return the weight of each entry."""
+    w = np.asarray(sample_weight, dtype=np.float64)
+    if w.shape not in (shape, shape[:1]) or not (np.isfinite(w) & (w >= 0)).all():
+        raise ValueError(
+            f"sample_weight has shape {w.shape} for Y of shape {shape}; pass one "
+            "number of at least 0 for each row, or for each label of each row."
+        )
+    w = w if w.shape == shape else w.reshape(-1, *[1] * (len(shape) - 1))
+    return np.broadcast_to(w, shape).ravel()
+
+
 def expected_calibration_error(
-    Y: MatrixLike, P: MatrixLike, n_bins: int = 15, strategy: Binning = "uniform"
+    Y: MatrixLike,
+    P: MatrixLike,
+    n_bins: int = 15,
+    strategy: Binning = "uniform",
+    *,
+    sample_weight: ArrayLike | None = None,
 ) -> float:
     r"""Compute the mean distance between probability and frequency over bins.
 
@@ -78,7 +106,7 @@ def expected_calibration_error(
 
     Parameters
     ----------
-    Y, P, n_bins, strategy
+    Y, P, n_bins, strategy, sample_weight
         As in :func:`reliability_curve`.
 
     Returns
@@ -98,7 +126,7 @@ def expected_calibration_error(
     >>> expected_calibration_error([0, 0, 1, 1], [0.25, 0.25, 0.5, 0.5], n_bins=2)
     0.375
     """
-    curve = reliability_curve(Y, P, n_bins, strategy)
+    curve = reliability_curve(Y, P, n_bins, strategy, sample_weight=sample_weight)
     gaps = np.abs(curve.probability - curve.frequency)
     return float(np.average(gaps, weights=curve.size))
 

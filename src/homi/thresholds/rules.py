@@ -134,44 +134,57 @@ class SeenLabels:
         return decisions
 
 
-def fit_rule(S: Array, Y: Mask, objective: str, strategy: str) -> SeenLabels:
-    """Fit the rule of a strategy that maximizes the objective on scores and labels."""
-    seen = Y.sum(axis=0) > 0
+def fit_rule(
+    S: Array, Y: Mask, objective: str, strategy: str, cells: Array | None = None
+) -> SeenLabels:
+    """Fit the rule of a strategy that maximizes the objective on scores and labels.
+
+    ``cells`` are weights of each label of each row, 0 where it is missing.
+    """
+    Y = Y if cells is None else Y & (cells > 0)
+    seen: Mask = Y.sum(axis=0) > 0
     if not seen.any():
         return SeenLabels(Thresholds(np.empty(0)), seen)
+    cells = None if cells is None else cells[:, seen]
     # A label without positives and predictions adds a constant to any objective.
-    return SeenLabels(FITS[strategy](S[:, seen], Y[:, seen], objective), seen)
+    return SeenLabels(FITS[strategy](S[:, seen], Y[:, seen], objective, cells), seen)
 
 
-def _fit_global(S: Array, Y: Mask, objective: str) -> Thresholds:
-    return Thresholds(np.full(S.shape[1], best_global(S, Y, objective)))
+def _fit_global(S: Array, Y: Mask, objective: str, cells: Array | None) -> Thresholds:
+    return Thresholds(np.full(S.shape[1], best_global(S, Y, objective, cells)))
 
 
-def _fit_per_label(S: Array, Y: Mask, objective: str) -> Thresholds:
-    return Thresholds(best_per_label(S, Y, objective, Y.sum(axis=0) >= RARE))
+def _fit_per_label(
+    S: Array, Y: Mask, objective: str, cells: Array | None
+) -> Thresholds:
+    return Thresholds(best_per_label(S, Y, objective, Y.sum(axis=0) >= RARE, cells))
 
 
-def _fit_top_k(S: Array, Y: Mask, objective: str) -> TopLabels:
-    return TopLabels(best_k(S, Y, objective))
+def _fit_top_k(S: Array, Y: Mask, objective: str, cells: Array | None) -> TopLabels:
+    return TopLabels(best_k(S, Y, objective, cells))
 
 
-def _fit_cardinality(S: Array, Y: Mask, objective: str) -> Cardinality:
+def _fit_cardinality(
+    S: Array, Y: Mask, objective: str, cells: Array | None
+) -> Cardinality:
     # Standardized, so that the scale of the scores does not matter.
     regression = make_pipeline(StandardScaler(), Ridge(alpha=1.0))
-    regression.fit(np.sort(S, axis=1), Y.sum(axis=1))
+    weights = None if cells is None else cells.max(axis=1)
+    options = {f"{name}__sample_weight": weights for name, _ in regression.steps}
+    regression.fit(np.sort(S, axis=1), Y.sum(axis=1), **options)
     # The regression minus a label's rank is a score like any other: the best rounding
     # for the objective is the best global threshold of these scores.
     order = np.argsort(-S, axis=1, kind="stable")
     surplus = np.empty_like(S)
     np.put_along_axis(surplus, order, _surplus(regression, S), axis=1)
-    return Cardinality(regression, best_global(surplus, Y, objective))
+    return Cardinality(regression, best_global(surplus, Y, objective, cells))
 
 
-def _fit_zero(S: Array, Y: Mask, objective: str) -> Thresholds:
+def _fit_zero(S: Array, Y: Mask, objective: str, cells: Array | None) -> Thresholds:
     return Thresholds(np.zeros(S.shape[1]))
 
 
-FITS: dict[str, Callable[[Array, Mask, str], Rule]] = {
+FITS: dict[str, Callable[[Array, Mask, str, Array | None], Rule]] = {
     "zero": _fit_zero,
     "global": _fit_global,
     "per_label": _fit_per_label,

@@ -2,28 +2,60 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import get_config
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import Pipeline
 
 from homi.arrays import dense
-from homi.typing import Array, Mask, MatrixLike
+from homi.typing import Array, Fields, Mask, MatrixLike
 
 
-def fit_labels(estimator: Any, X: MatrixLike, Y: Mask) -> Any:
+def fit_labels(
+    estimator: Any, X: MatrixLike, Y: NDArray[Any], weights: Array | None = None
+) -> Any:
     """Fit a clone to an indicator matrix; a single label is passed as a 1-D y.
 
     Most classifiers expect it so. A constant label stays a column, because a 1-D y
-    with one class is an error.
+    with one class is an error; so does a label with missing entries (NaN).
     """
-    return clone(estimator).fit(X, _as_target(Y))
+    return clone(estimator).fit(X, _as_target(Y), **weight_of(estimator, weights))
 
 
-def fit_held_out(estimator: Any, X: MatrixLike, Y: Mask) -> tuple[Any, Array]:
+def weight_of(estimator: Any, weights: Array | None) -> Fields:
+    """Return the argument of ``fit`` that passes weights to a classifier."""
+    if weights is None:
+        return {}
+    if get_config()["enable_metadata_routing"]:
+        return {"sample_weight": weights}
+    last, name = estimator, "sample_weight"
+    while isinstance(last, Pipeline):
+        step, last = last.steps[-1]
+        name = f"{step}__{name}"
+    parameters = signature(last.fit).parameters.values()
+    if any(p.name == "sample_weight" or p.kind is p.VAR_KEYWORD for p in parameters):
+        return {name: weights}
+    raise TypeError(
+        f"fit of {type(last).__name__} takes no sample_weight; wrap a classifier that "
+        "does, or leave sample_weight out."
+    )
+
+
+def takes_missing_labels(estimator: Any) -> bool:
+    """Return True if a classifier, or one inside it, ignores missing labels."""
+    params = estimator.get_params() if hasattr(estimator, "get_params") else {}
+    names = [name for name in params if name.split("__")[-1] == "missing_labels"]
+    return any(params[name] == "ignore" for name in names)
+
+
+def fit_held_out(
+    estimator: Any, X: MatrixLike, Y: NDArray[Any], weights: Array | None = None
+) -> tuple[Any, Array]:
     """Fit a clone, and return it with its own held-out scores."""
     if not hasattr(estimator, "fit_held_out"):
         raise TypeError(
@@ -31,11 +63,14 @@ def fit_held_out(estimator: Any, X: MatrixLike, Y: Mask) -> tuple[Any, Array]:
             "requires; pass a number of folds as cv."
         )
     fitted = clone(estimator)
-    scores = fitted.fit_held_out(X, _as_target(Y))
+    given = {} if weights is None else {"sample_weight": weights}
+    scores = fitted.fit_held_out(X, _as_target(Y), **given)
     return fitted, _checked(scores, Y.shape[1], estimator, "fit_held_out")
 
 
-def _as_target(Y: Mask) -> NDArray[Any]:
+def _as_target(Y: NDArray[Any]) -> NDArray[Any]:
+    if Y.dtype.kind == "f":
+        return Y
     y = Y.astype(int)
     return y.ravel() if y.shape[1] == 1 and np.ptp(y) > 0 else y
 
@@ -112,9 +147,11 @@ class AllResponses(BaseEstimator):  # type: ignore[misc]
         self.estimator = estimator
         self.n_labels = n_labels
 
-    def fit(self, X: MatrixLike, y: Mask) -> Self:
+    def fit(
+        self, X: MatrixLike, y: NDArray[Any], sample_weight: Array | None = None
+    ) -> Self:
         """Fit a clone."""
-        self.estimator_ = fit_labels(self.estimator, X, y)
+        self.estimator_ = fit_labels(self.estimator, X, y, sample_weight)
         return self
 
     def predict(self, X: MatrixLike) -> Array:
@@ -128,9 +165,19 @@ class AllResponses(BaseEstimator):  # type: ignore[misc]
 
 
 def held_out_responses(
-    estimator: Any, X: MatrixLike, Y: Mask, cv: Any, n_jobs: int | None
+    estimator: Any,
+    X: MatrixLike,
+    Y: NDArray[Any],
+    cv: Any,
+    n_jobs: int | None,
+    weights: Array | None = None,
 ) -> tuple[Array, Mask, Array]:
     """Return cross-validated scores, predictions and probabilities."""
     q = Y.shape[1]
-    found = cross_val_predict(AllResponses(estimator, q), X, Y, cv=cv, n_jobs=n_jobs)
+    responses = AllResponses(estimator, q)
+    if weights is not None and get_config()["enable_metadata_routing"]:
+        responses.set_fit_request(sample_weight=True)
+    params = None if weights is None else {"sample_weight": weights}
+    given: Fields = {"cv": cv, "n_jobs": n_jobs, "params": params}
+    found = cross_val_predict(responses, X, Y, **given)
     return found[:, :q], found[:, q : 2 * q] > 0, found[:, 2 * q :]

@@ -7,13 +7,16 @@ thresholds the highest is taken, which predicts the fewest labels.
 
 There is no grid. Scores are sorted once, and cumulative sums give the objective for
 every threshold: O(nq log nq) for n rows and q labels.
+
+``cells`` are weights of each label of each row, 0 where it is missing; None for 1 each.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from homi.thresholds.objectives import OBJECTIVES, Objective
 from homi.typing import Array, Indices, Mask
@@ -24,29 +27,50 @@ _ROUNDING = 1e-12
 _MAX_ITER = 100
 
 
-def best_global(S: Array, Y: Mask, objective: str) -> float:
+def best_global(S: Array, Y: Mask, objective: str, cells: Array | None = None) -> float:
     """Find the best threshold shared by all labels. Exact for every objective.
 
     As the threshold falls past a score, the value of only one line changes. The change
     follows from the scores of that line, before all scores are sorted.
     """
     criterion = OBJECTIVES[objective]
-    gains, scores = _gains(criterion.arranged(S), criterion.arranged(Y), criterion)
+    S = _without_missing(S, cells)
+    gains, scores = _gains(S, Y, criterion, cells)
     return _best_cut(scores, gains, np.argsort(-scores, kind="stable"))[0]
 
 
-def _gains(scores: Array, truth: Mask, criterion: Objective) -> tuple[Array, Array]:
+def _without_missing(S: Array, cells: Array | None) -> Array:
+    """Give labels without weight a score that others have: no threshold fits there."""
+    if cells is None or cells.all():
+        return S
+    return np.where(cells > 0, S, S[cells > 0].max(initial=-np.inf))
+
+
+def _gains(
+    S: Array, Y: Mask, criterion: Objective, cells: Array | None
+) -> tuple[Array, Array]:
     """Return the change of the line's value at each score as the threshold falls."""
+    scores, truth = criterion.arranged(S), criterion.arranged(Y)
     order = np.argsort(-scores, axis=1, kind="stable")
-    hits = _with_zero(np.cumsum(np.take_along_axis(truth, order, axis=1), axis=1))
-    positives = truth.sum(axis=1, keepdims=True)
-    values = criterion.value(hits, np.arange(hits.shape[1]), positives)
+    found, of_lines = np.take_along_axis(truth, order, axis=1), np.ones(len(truth))
+    predicted = np.arange(truth.shape[1] + 1)
+    if cells is not None:
+        weights, given = criterion.weights(cells)
+        of_lines = of_lines * given
+        weights = np.take_along_axis(weights, order, axis=1)
+        found, predicted = found * weights, _with_zero(np.cumsum(weights, axis=1))
+    hits = _with_zero(np.cumsum(found, axis=1))
+    values = criterion.value(hits, predicted, hits[:, -1:]) * of_lines[:, None]
     ordered = np.take_along_axis(scores, order, axis=1)
     return np.diff(values, axis=1).ravel(), ordered.ravel()
 
 
 def best_per_label(
-    S: Array, Y: Mask, objective: str, free: Mask | None = None
+    S: Array,
+    Y: Mask,
+    objective: str,
+    free: Mask | None = None,
+    cells: Array | None = None,
 ) -> Array:
     """Find a threshold for each label.
 
@@ -65,53 +89,74 @@ def best_per_label(
     free : ndarray of shape (n_labels,), default=None
         Labels with their own threshold; the others keep the global one. None means
         all.
+    cells : ndarray of shape (n_samples, n_labels), default=None
+        Weights of each label of each row; None for 1 each.
 
     Returns
     -------
     thresholds : ndarray of shape (n_labels,)
     """
-    thresholds = np.full(S.shape[1], best_global(S, Y, objective))
+    thresholds = np.full(S.shape[1], best_global(S, Y, objective, cells))
     free = np.ones(S.shape[1], dtype=bool) if free is None else free
     if not free.any():
         return thresholds
     criterion = OBJECTIVES[objective]
+    if cells is not None and not cells.all():
+        parts = zip(S.T[:, :, None], cells.T[:, :, None], strict=True)
+        S = np.hstack([_without_missing(s, c) for s, c in parts])
     if criterion.lines == "rows":
-        return _ascend(S, Y, criterion, thresholds, free)
-    columns, hits = _sorted(S[:, free], Y[:, free])
+        return _ascend(S, Y, criterion, thresholds, free, cells)
+    w = None if cells is None else cells[:, free]
+    columns, hits, predicted = _sorted(S[:, free], Y[:, free], w)
     if objective == "micro_f1":
-        kept = S[:, ~free] > thresholds[~free]
-        fixed = int((kept & Y[:, ~free]).sum()), int(kept.sum() + Y.sum())
-        counts = _best_ratio(columns, hits, *fixed)
+        kept, w = S[:, ~free] > thresholds[~free], np.ones_like(S)
+        w = w if cells is None else cells
+        rest = w[:, ~free]
+        fixed = (kept & Y[:, ~free]) * rest, kept * rest
+        positives = float((Y * w).sum())
+        counts = _best_ratio(
+            columns, hits, predicted, fixed[0].sum(), fixed[1].sum() + positives
+        )
     else:
-        predicted = np.arange(1, len(S) + 1)[:, None]
         counts = _best_counts(columns, criterion.value(hits, predicted, hits[-1]))
     thresholds[free] = columns.thresholds(counts)
     return thresholds
 
 
-def _sorted(S: Array, Y: Mask) -> tuple[_Columns, Indices]:
-    """Sort the scores of each label in descending order, and count positives."""
+def _sorted(
+    S: Array, Y: Mask, cells: Array | None
+) -> tuple[_Columns, NDArray[Any], NDArray[Any]]:
+    """Sort the scores of each label in descending order; count hits and predictions."""
     order = np.argsort(-S, axis=0, kind="stable")
     truth = np.take_along_axis(Y, order, axis=0)
-    scores = np.take_along_axis(S, order, axis=0)
-    return _Columns.of(scores), np.cumsum(truth, axis=0)
+    columns = _Columns.of(np.take_along_axis(S, order, axis=0))
+    if cells is None:
+        return columns, np.cumsum(truth, axis=0), np.arange(1, len(S) + 1)[:, None]
+    weights = np.take_along_axis(cells, order, axis=0)
+    return columns, np.cumsum(truth * weights, axis=0), np.cumsum(weights, axis=0)
 
 
 def _best_ratio(
-    columns: _Columns, hits: Indices, fixed_hits: int, fixed_size: int
+    columns: _Columns,
+    hits: NDArray[Any],
+    predicted: NDArray[Any],
+    fixed_hits: float,
+    fixed_size: float,
 ) -> Indices:
     """Find the numbers of predictions that maximize ``F = 2h / (k + p)`` of all labels.
 
     Dinkelbach's method: at the optimum, the maximum of 2h - F(k + p) is 0, and this
     splits into one term per label. Each step increases F until it is optimal.
     """
-    predicted = np.arange(1, len(hits) + 1)[:, None]
-    padded = _with_zero(hits.T).T
+    labels = np.arange(hits.shape[1])
+    padded, sizes = (
+        _with_zero(np.broadcast_to(A, hits.shape).T).T for A in (hits, predicted)
+    )
     counts, ratio = np.zeros(hits.shape[1], dtype=np.intp), -1.0
     for _ in range(_MAX_ITER):
-        found = padded[counts, np.arange(len(counts))].sum() + fixed_hits
-        size = counts.sum() + fixed_size
-        reached = 2.0 * found / max(size, 1)
+        found = padded[counts, labels].sum() + fixed_hits
+        size = sizes[counts, labels].sum() + fixed_size
+        reached = 2.0 * found / (size or 1.0)
         if reached <= ratio * (1.0 + _ROUNDING):
             break
         ratio = reached
@@ -120,10 +165,15 @@ def _best_ratio(
 
 
 def _ascend(
-    S: Array, Y: Mask, criterion: Objective, thresholds: Array, free: Mask
+    S: Array,
+    Y: Mask,
+    criterion: Objective,
+    thresholds: Array,
+    free: Mask,
+    cells: Array | None,
 ) -> Array:
     """Improve the threshold of one label at a time until none can be improved."""
-    state = _RowCounts(thresholds < S, Y)
+    state = _RowCounts(thresholds < S, Y, cells)
     found = thresholds.copy()
     orders = np.argsort(-S, axis=0, kind="stable")
     for _ in range(_MAX_ITER):
@@ -149,33 +199,31 @@ def _best_cut(scores: Array, gains: Array, order: Indices) -> tuple[float, float
 class _RowCounts:
     """Predicted and true labels, and the counts of both in each row."""
 
-    def __init__(self, P: Mask, Y: Mask) -> None:
-        self.P, self.Y = P, Y
-        self.hits, self.predicted = (P & Y).sum(axis=1), P.sum(axis=1)
-        self.positives = Y.sum(axis=1)
+    def __init__(self, P: Mask, Y: Mask, cells: Array | None) -> None:
+        self.known = np.ones_like(Y) if cells is None else cells > 0
+        self.weights = 1.0 if cells is None else cells.max(axis=1)
+        self.P, self.Y = P, Y & self.known
+        self.hits = (P & self.Y).sum(axis=1)
+        self.predicted = (P & self.known).sum(axis=1)
+        self.positives = self.Y.sum(axis=1)
 
     def gains(self, j: int, criterion: Objective) -> Array:
         """Return the gain in value of each row if label j is predicted."""
-        others = (
-            self.hits - (self.P[:, j] & self.Y[:, j]),
-            self.predicted - self.P[:, j],
-        )
-        hits, predicted = others
+        known, P, Y = self.known[:, j], self.P[:, j], self.Y[:, j]
+        hits, predicted = self.hits - (P & Y), self.predicted - (P & known)
         without = criterion.value(hits, predicted, self.positives)
-        return (
-            criterion.value(hits + self.Y[:, j], predicted + 1, self.positives)
-            - without
-        )
+        value = criterion.value(hits + Y, predicted + known, self.positives)
+        return (value - without) * self.weights
 
     def predict(self, j: int, labels: Mask) -> None:
         """Predict label j in the given rows, and in no others."""
-        y, was = self.Y[:, j], self.P[:, j]
-        self.predicted = self.predicted - was + labels
+        y, was, known = self.Y[:, j], self.P[:, j], self.known[:, j]
+        self.predicted = self.predicted - (was & known) + (labels & known)
         self.hits = self.hits - (was & y) + (labels & y)
         self.P[:, j] = labels
 
 
-def best_k(S: Array, Y: Mask, objective: str) -> int:
+def best_k(S: Array, Y: Mask, objective: str, cells: Array | None = None) -> int:
     """Find the best number of labels of highest score to predict in all rows. Exact.
 
     Tied labels are ordered by column. The number may be 0. Among equally good numbers
@@ -183,34 +231,33 @@ def best_k(S: Array, Y: Mask, objective: str) -> int:
     """
     criterion = OBJECTIVES[objective]
     order = np.argsort(-S, axis=1, kind="stable")
-    hits, predicted = _met_by_rank(order, Y, criterion)
-    positives = criterion.arranged(Y).sum(axis=1, keepdims=True)
-    values = criterion.value(_with_zero(hits), _with_zero(predicted), positives).sum(
-        axis=0
-    )
+    weights: Array = np.ones(S.shape)
+    of_lines: Array = np.ones(1)
+    if cells is not None:
+        by_row = criterion.lines == "rows"
+        weights = np.where(cells > 0, 1.0, 0.0) if by_row else cells
+        of_lines = np.atleast_1d(criterion.weights(cells)[1])
+    hits = _with_zero(_met_by_rank(order, Y * weights, criterion))
+    predicted = _with_zero(_met_by_rank(order, weights, criterion))
+    lines = criterion.value(hits, predicted, hits[:, -1:])
+    values = (lines * of_lines[:, None]).sum(axis=0)
     return int(np.argmax(values >= values.max() - _slack(values)))
 
 
-def _met_by_rank(
-    order: Indices, Y: Mask, criterion: Objective
-) -> tuple[Indices, Indices]:
-    """Count hits and predictions of each line for 1, 2, … predicted labels per row."""
-    n, q = Y.shape
-    truth, k = np.take_along_axis(Y, order, axis=1), np.arange(1, q + 1)
+def _met_by_rank(order: Indices, weights: Array, criterion: Objective) -> Array:
+    """Sum the weights of each line over the first 1, 2, … labels of each row."""
+    q = weights.shape[1]
+    ranked = np.take_along_axis(weights, order, axis=1)
     if criterion.lines == "rows":
-        return np.cumsum(truth, axis=1), k[None]
+        return np.cumsum(ranked, axis=1)
     if criterion.lines == "whole":
-        return np.cumsum(truth.sum(axis=0))[None], n * k[None]
-    places = order * q + np.arange(q)
-    return _counts_by_rank(places[truth], q), _counts_by_rank(places.ravel(), q)
+        return np.cumsum(ranked.sum(axis=0))[None]
+    places = (order * q + np.arange(q)).ravel()
+    sums = np.bincount(places, ranked.ravel(), minlength=q * q)
+    return np.cumsum(sums.reshape(q, q), axis=1)
 
 
-def _counts_by_rank(places: Indices, q: int) -> Indices:
-    """Count the rows that have each label among their first 1, 2, … labels."""
-    return np.cumsum(np.bincount(places, minlength=q * q).reshape(q, q), axis=1)
-
-
-def _with_zero(sums: Indices) -> Indices:
+def _with_zero(sums: NDArray[Any]) -> NDArray[Any]:
     """Prepend a 0 to the cumulative sums of each row."""
     return np.pad(sums, ((0, 0), (1, 0)))
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ParamSpec, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import MetaEstimatorMixin
 from sklearn.model_selection import KFold
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import _safe_indexing, check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
@@ -23,8 +24,9 @@ from homi.base.classifier import (
     agreeing,
     strictly_inside,
 )
-from homi.base.targets import check_target
+from homi.base.targets import Target, check_target
 from homi.base.validation import checks_parameters
+from homi.base.weights import check_sample_weight
 from homi.thresholds.calibrate import Method, fit_maps, held_out_maps
 from homi.thresholds.objectives import OBJECTIVES
 from homi.thresholds.reliability import expected_calibration_error
@@ -41,6 +43,7 @@ from homi.thresholds.scores import (
     held_out_responses,
     label_probabilities,
     label_scores,
+    takes_missing_labels,
 )
 from homi.typing import Array, Mask, MatrixLike, RandomState
 
@@ -220,7 +223,12 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):  # type: ignore
         self.random_state = random_state
 
     @checks_parameters
-    def fit(self, X: MatrixLike, y: MatrixLike) -> Self:
+    def fit(
+        self,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Tune the thresholds on held-out scores, then fit to all rows.
 
         Parameters
@@ -230,7 +238,12 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):  # type: ignore
         y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
             Labels: 0/1 or boolean with one column per label, 1-D with two classes, or a
             list of tags for each row. Column names of a data frame, or the sorted tags,
-            become ``label_names_``.
+            become ``label_names_``. NaN or None is a label that is not known, if
+            the classifier has ``missing_labels="ignore"``: thresholds and maps are then
+            fitted to known labels.
+        sample_weight : array-like of shape (n_samples,) or float, default=None
+            Weights of the rows, for the classifier, the objective and the maps. None
+            for 1 each.
 
         Returns
         -------
@@ -238,27 +251,51 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):  # type: ignore
             The fitted classifier.
         """
         X = _canonical(X)
-        Y = self._check_labels(X, y)
+        target = self._check_labels(X, y)
+        Y: Mask = dense(target.indicator) > 0
+        weights = check_sample_weight(sample_weight, len(Y))
+        known = target.known
+        if weights is not None and (self.cv == "own" or isinstance(self.cv, Integral)):
+            kept = np.flatnonzero(weights)
+            X, Y, weights = _safe_indexing(X, kept), Y[kept], weights[kept]
+            known = None if known is None else known[kept]
+        given: NDArray[Any] = Y if known is None else np.where(known, Y, np.nan)
+        cells = self._cells(Y, known, weights)
         rng = check_random_state(self.random_state)
         inner = _folds(5, len(Y), rng)
         if self.cv == "own":
-            self.estimator_, S = fit_held_out(self.estimator, X, Y)
+            self.estimator_, S = fit_held_out(self.estimator, X, given, weights)
             own, P = S > 0, np.full_like(S, np.nan)
         else:
             cv = _folds(self.cv, len(Y), rng)
-            S, own, P = held_out_responses(self.estimator, X, Y, cv, self.n_jobs)
-            self.estimator_ = fit_labels(self.estimator, X, Y)
-        self._tune(S, Y, own, inner)
-        self._calibrate(S, Y, P, inner)
+            rows = self.estimator, X, given
+            S, own, P = held_out_responses(*rows, cv, self.n_jobs, weights)
+            self.estimator_ = fit_labels(*rows, weights)
+        self._tune(S, Y, own, inner, cells)
+        self._calibrate(S, Y, P, inner, cells)
         return self
 
-    def _check_labels(self, X: MatrixLike, y: MatrixLike) -> Mask:
+    def _cells(
+        self, Y: Mask, known: Mask | None, weights: Array | None
+    ) -> Array | None:
+        """Return weights of each label of each row; None for 1 each."""
+        if known is None and weights is None:
+            return None
+        if known is not None and self.strategy == "cardinality":
+            raise ValueError(
+                "strategy='cardinality' needs the number of labels of each row, but "
+                "some labels are missing; pass another strategy."
+            )
+        w = np.ones(len(Y)) if weights is None else weights
+        return np.where(known is None or known, w[:, None], np.zeros(Y.shape))
+
+    def _check_labels(self, X: MatrixLike, y: MatrixLike) -> Target:
         if y is None:
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, but "
                 "the target y is None; pass the labels as the second argument."
             )
-        target = check_target(y)
+        target = check_target(y, unknown=takes_missing_labels(self.estimator))
         kind = target.encoding.kind
         if kind == "multiclass":
             raise ValueError(
@@ -269,26 +306,30 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):  # type: ignore
         check_consistent_length(X, target.indicator)
         self.classes_, self.label_names_ = target.classes, target.names
         self._target = target.encoding
-        Y = target.indicator
-        return dense(Y) > 0
+        return target
 
-    def _tune(self, S: Array, Y: Mask, own: Mask, folds: KFold) -> None:
+    def _tune(
+        self, S: Array, Y: Mask, own: Mask, folds: KFold, cells: Array | None
+    ) -> None:
         """Fit the rule, and measure it on held-out scores and by cross-validation."""
-        metric = OBJECTIVES[self.objective].metric
+        objective = OBJECTIVES[self.objective]
         auto = self.strategy == "auto"
         unseen = {
-            strategy: self._unseen(S, Y, strategy, folds)
+            strategy: self._unseen(S, Y, strategy, folds, cells)
             for strategy in (AUTO if auto else [self.strategy])
         }
-        sign = 1 if metric.greater_is_better else -1
-        self.strategy_ = max(unseen, key=lambda name: sign * metric(Y, unseen[name]))
-        self._rule = fit_rule(S, Y, self.objective, self.strategy_)
+        sign = 1 if objective.metric.greater_is_better else -1
+        scores = {k: sign * objective.score(Y, p, cells) for k, p in unseen.items()}
+        self.strategy_ = max(scores, key=scores.__getitem__)
+        self._rule = fit_rule(S, Y, self.objective, self.strategy_, cells)
         predictions = {
             "before": own,
             "after": self._rule(S) > 0,
             "unseen": unseen[self.strategy_],
         }
-        self.held_out_score_ = {k: metric(Y, p) for k, p in predictions.items()}
+        self.held_out_score_ = {
+            k: objective.score(Y, p, cells) for k, p in predictions.items()
+        }
         self._show_rule(Y.shape[1])
 
     def _show_rule(self, n_labels: int) -> None:
@@ -302,26 +343,30 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):  # type: ignore
         elif isinstance(rule, Cardinality):
             self.cardinality_ = rule.regression
 
-    def _unseen(self, S: Array, Y: Mask, strategy: str, folds: KFold) -> Mask:
+    def _unseen(
+        self, S: Array, Y: Mask, strategy: str, folds: KFold, cells: Array | None
+    ) -> Mask:
         """Return cross-validated predictions, each fold by a rule of the others."""
         found = np.empty_like(Y)
         for rest, rows in folds.split(S):
-            rule = fit_rule(S[rest], Y[rest], self.objective, strategy)
+            w = None if cells is None else cells[rest]
+            rule = fit_rule(S[rest], Y[rest], self.objective, strategy, w)
             found[rows] = rule(S[rows]) > 0
         return found
 
-    def _calibrate(self, S: Array, Y: Mask, P: Array, folds: KFold) -> None:
+    def _calibrate(
+        self, S: Array, Y: Mask, P: Array, folds: KFold, cells: Array | None
+    ) -> None:
         """Fit the maps to all held-out scores, and measure them by cross-validation."""
-        known = np.isfinite(P).all()
-        before = expected_calibration_error(Y, P) if known else float("nan")
+        error = partial(expected_calibration_error, sample_weight=cells)
+        before = error(Y, P) if np.isfinite(P).all() else float("nan")
         after = before
         if self.calibration is not None:
             kappa = self.shrinkage
             kappa = SHRINKAGE[self.calibration] if kappa is None else kappa
             options = (self.calibration, kappa)
-            self._maps = fit_maps(S, Y, *options)
-            unseen = held_out_maps(S, Y, *options, folds)
-            after = expected_calibration_error(Y, unseen)
+            self._maps = fit_maps(S, Y, *options, cells)
+            after = error(Y, held_out_maps(S, Y, *options, folds, cells))
         self.calibration_error_ = {"before": before, "after": after}
 
     @property

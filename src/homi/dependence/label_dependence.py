@@ -1,0 +1,223 @@
+"""Predict given known labels with any multi-label classifier."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import expit
+from sklearn.base import MetaEstimatorMixin
+from sklearn.model_selection import KFold
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from homi.arrays import canonical, dense
+from homi.base._compat import StrOptions
+from homi.base.classifier import strictly_inside
+from homi.base.targets import check_target
+from homi.base.validation import checks_parameters
+from homi.joint import KnownLabelsMixin, fit_joint_model
+from homi.model.blend import LogOdds, fit_log_odds
+from homi.thresholds.scores import (
+    fit_held_out,
+    fit_labels,
+    held_out_responses,
+    label_scores,
+)
+from homi.typing import Array, Mask, MatrixLike, RandomState
+
+
+class LabelDependence(MetaEstimatorMixin, KnownLabelsMixin):  # type: ignore[misc]
+    r"""Predict unknown labels of a row from its features and its known labels.
+
+    Cross-validation gives held-out scores of the classifier, which Platt's sigmoids map
+    to log-odds s. How the errors of these log-odds go together is then learned:
+
+    .. math:: \mathrm{logit}\, P(y_j = 1 \mid x, y_K) =
+              (1 + a\,t)\, s_j + g\, d^G_j + h\, d^S_j
+
+    with the share t of known labels, the shift :math:`d^G` by a Gaussian conditional of
+    the errors, and the shift :math:`d^S` by the label sets seen in training that agree
+    with the known labels. The weights a, g and h have the greatest likelihood on rows
+    that were held out, and are 0 where labels say nothing about each other.
+
+    :class:`homi.HOMICV` has this built in.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Multi-label classifier or pipeline with ``decision_function`` or
+        ``predict_proba``.
+    cv : int, splitter, iterable or "own", default=5
+        Number of shuffled folds, or any other ``cv`` of scikit-learn. Every row must
+        be in exactly one test fold. ``"own"`` uses the held-out scores of a classifier
+        that has a method ``fit_held_out``; it is fitted only once.
+    n_jobs : int or None, default=None
+        Number of folds fitted in parallel. None means 1, -1 means all processors.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the folds.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        The classifier fitted to all rows.
+    joint_model_ : JointModel or None
+        How the held-out errors of labels go together. None for a 1-D y.
+    odds_slope_, odds_offset_ : ndarray of shape (n_labels,)
+        Slope and offset that map scores of ``estimator_`` to log-odds.
+    classes_ : ndarray
+        Indices of the labels.
+    label_names_ : ndarray of shape (n_labels,)
+        Names of the labels: columns of a data frame, or y0, y1, …
+    n_features_in_ : int
+        Number of features seen in ``fit``, if the classifier has it.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, likewise.
+
+    Notes
+    -----
+    Without known labels, ``predict_proba`` gives calibrated probabilities of the
+    classifier, and ``predict`` the labels whose probability exceeds one half.
+    In-sample scores would leave no errors to learn from; they are never used.
+
+    References
+    ----------
+    J. C. Platt. Probabilistic outputs for support vector machines and comparisons to
+    regularized likelihood methods. Advances in Large Margin Classifiers, 1999.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from homi import HOMI
+    >>> from homi.dependence import LabelDependence
+    >>> X, Y = make_multilabel_classification(300, n_classes=4, random_state=0)
+    >>> model = LabelDependence(HOMI()).fit(X, Y)
+    >>> known = np.full((2, 4), np.nan)
+    >>> known[:, 1] = 1
+    >>> model.predict_proba(X[:2], known=known)[:, 1]
+    array([1., 1.])
+    """
+
+    _without_joint_model = (
+        "it was fitted on a 1-D y; fit it on a 0/1 column for each label"
+    )
+    _parameter_constraints = {
+        "estimator": [object],
+        "cv": ["cv_object", StrOptions({"own"})],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        cv: Any = 5,
+        n_jobs: int | None = None,
+        random_state: RandomState = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @checks_parameters
+    def fit(self, X: MatrixLike, y: MatrixLike) -> Self:
+        """Fit to all rows, and learn from held-out scores how errors go together.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Training rows, passed to the classifier unchanged.
+        y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
+            Labels: 0/1 or boolean with one column per label, or 1-D with two classes,
+            of which nothing can be known. Column names of a data frame become
+            ``label_names_``.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+        """
+        X = _canonical(X)
+        Y = self._check_labels(X, y)
+        if self.cv == "own":
+            self.estimator_, scores = fit_held_out(self.estimator, X, Y)
+        else:
+            cv = self._folds(len(Y))
+            scores, *_ = held_out_responses(self.estimator, X, Y, cv, self.n_jobs)
+            self.estimator_ = fit_labels(self.estimator, X, Y)
+        labels = Y.astype(np.float64)
+        odds = fit_log_odds(scores, labels)
+        self.odds_slope_, self.odds_offset_ = odds.slope, odds.offset
+        several = self._target.kind == "multilabel-indicator"
+        self.joint_model_ = fit_joint_model(odds(scores), labels) if several else None
+        return self
+
+    def _check_labels(self, X: MatrixLike, y: MatrixLike) -> Mask:
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but "
+                "the target y is None; pass the labels as the second argument."
+            )
+        target = check_target(y)
+        kind = target.encoding.kind
+        if kind == "multiclass":
+            raise ValueError(
+                "Only binary classification is supported. The type of the target is "
+                f"{kind}: each row has one of {len(target.classes)} classes; pass a "
+                "0/1 column for each label."
+            )
+        check_consistent_length(X, target.indicator)
+        self._keep_target(target)
+        Y: Mask = dense(target.indicator) > 0
+        return Y
+
+    def _folds(self, n_samples: int) -> Any:
+        if not isinstance(self.cv, Integral):
+            return self.cv
+        if n_samples < 2:
+            raise ValueError(
+                f"cross-validation is not possible with n_samples = {n_samples}; pass "
+                "at least 2 rows."
+            )
+        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        return KFold(min(int(self.cv), n_samples), shuffle=True, random_state=seed)
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features that the classifier was fitted to."""
+        return self.estimator_.n_features_in_
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """Names of the features that the classifier was fitted to."""
+        return self.estimator_.feature_names_in_
+
+    def _checked_scores(self, X: MatrixLike) -> Array:
+        check_is_fitted(self, "estimator_")
+        return self._scores(_canonical(X))
+
+    def _scores(self, X: MatrixLike) -> Array:
+        scores = label_scores(self.estimator_, X, len(self.label_names_))
+        return LogOdds(self.odds_slope_, self.odds_offset_)(scores)
+
+    def _probabilities(self, scores: Array) -> Array:
+        return strictly_inside(expit(scores))
+
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
+        tags.input_tags.allow_nan = get_tags(self.estimator).input_tags.allow_nan
+        return tags
+
+
+def _canonical(X: MatrixLike) -> Any:
+    """Return sparse rows that no classifier needs to repair in the caller's buffers."""
+    return canonical(X) if sparse.issparse(X) else X

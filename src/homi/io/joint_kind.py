@@ -1,0 +1,63 @@
+"""A joint model in a model file: covariance, label sets, weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from homi.io.errors import ModelFileError
+from homi.io.fitted import number
+from homi.io.tensors import Out, Source
+from homi.joint import JointModel
+from homi.joint.label_sets import MOST_SETS, LabelSets, Sharpness
+from homi.joint.model import Weights
+from homi.typing import Fields
+
+
+def dump_joint_model(model: JointModel, out: Out) -> Fields:
+    """Return the joint model for the header, and put its tensors into `out`."""
+    out.put("covariance", model.covariance)
+    out.put("members", model.sets.members.astype(bool))
+    out.put("prior", model.sets.prior)
+    return {
+        "n_sets": len(model.sets.members),
+        "sharpness": list(map(float, model.sharpness)),
+        "weights": list(map(float, model.weights)),
+    }
+
+
+def load_joint_model(about: Any, source: Source, n_labels: int) -> JointModel:
+    """Return the joint model of a header; it must be of this number of labels.
+
+    Raises
+    ------
+    ModelFileError
+        If a tensor is missing or of another shape, or the covariance is not one.
+    """
+    count = about["n_sets"]
+    if type(count) is not int or not 1 <= count <= MOST_SETS:
+        raise ModelFileError(f"{str(count)[:40]} is not a number of label sets.")
+    C = source.floats("covariance", (n_labels, n_labels))
+    _check_covariance(C)
+    members = source.flags("members", (count, n_labels)).astype(np.float64)
+    sets = LabelSets(members, source.floats("prior", (count,)))
+    sharpness = Sharpness(*_numbers(about, "sharpness", 2))
+    return JointModel(C, sets, sharpness, Weights(*_numbers(about, "weights", 3)))
+
+
+def _check_covariance(C: Any) -> None:
+    wrong = not np.array_equal(C, C.T)
+    try:
+        np.linalg.cholesky(C)
+    except np.linalg.LinAlgError:
+        wrong = True
+    if wrong:
+        raise ModelFileError("the covariance of the joint model is not one.")
+
+
+def _numbers(about: Any, name: str, count: int) -> list[float]:
+    values = about[name]
+    if not isinstance(values, list) or len(values) != count:
+        raise ModelFileError(f"the {name} of the joint model are not {count} numbers.")
+    return [number(value, f"{name} of the joint model") for value in values]

@@ -1,0 +1,199 @@
+"""The fitted joint model: conditionals given any known labels of a row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit, logit
+
+from homi.base.classifier import strictly_inside
+from homi.joint.gaussian import (
+    conditional_covariance,
+    conditional_shift,
+    deviations,
+    leave_one_out_shift,
+    scaled_residuals,
+)
+from homi.joint.label_sets import (
+    LabelSets,
+    Sharpness,
+    leave_one_out_marginals,
+    marginals,
+)
+from homi.typing import Array
+
+#: Log-odds of a label that is known: finite, as metrics require.
+KNOWN = 1e9
+#: Closer than this to 0 and 1, an expected label is bent to become a probability.
+_TAIL = 0.02
+#: Least probability that a posterior over seen sets gives to a label.
+_LEAST = 0.01
+
+
+class Weights(NamedTuple):
+    """Weights of what known labels say about the log-odds of unknown ones.
+
+    ``slope`` makes log-odds steeper with the share of known labels; ``gaussian`` and
+    ``sets`` multiply the shifts of the two models.
+    """
+
+    slope: float
+    gaussian: float
+    sets: float
+
+
+@dataclass(frozen=True, eq=False)
+class JointModel:
+    r"""Labels of a row given its log-odds and some of its labels.
+
+    .. math:: \mathrm{logit}\, P(y_j = 1 \mid x, y_K) =
+              (1 + a\,t)\, s_j + g\, d^G_j + h\, d^S_j
+
+    with the log-odds s of the classifier, the share t of known labels, the shift
+    :math:`d^G` of a Gaussian conditional of residuals, and the shift :math:`d^S` of the
+    posterior over label sets seen in training. All are 0 where nothing is known.
+
+    Attributes
+    ----------
+    covariance : ndarray of shape (n_labels, n_labels)
+        Covariance C of scaled held-out residuals, shrunk toward its diagonal.
+    sets : LabelSets
+        Label sets seen in training.
+    sharpness : Sharpness
+        How far scores and known labels decide between them.
+    weights : Weights
+        a, g and h; all 0 where labels say nothing about each other.
+    """
+
+    covariance: Array
+    sets: LabelSets
+    sharpness: Sharpness
+    weights: Weights
+
+    @property
+    def has_effect(self) -> bool:
+        """Return True if known labels change the probabilities of others."""
+        return any(self.weights)
+
+    def log_odds(self, log_odds: Array, Y: Array) -> Array:
+        """Return the log-odds of each label given the known ones.
+
+        Parameters
+        ----------
+        log_odds : ndarray of shape (n_samples, n_labels)
+            Log-odds of the classifier.
+        Y : ndarray of shape (n_samples, n_labels)
+            0 or 1 for a known label, NaN for an unknown one.
+
+        Returns
+        -------
+        conditional : ndarray of shape (n_samples, n_labels)
+            ±1e9 for a known label, ``log_odds`` itself where a row has none.
+        """
+        known = ~np.isnan(Y)
+        found = log_odds.copy()
+        some = known.any(axis=1) & ~known.all(axis=1)
+        if self.has_effect and some.any():
+            parts = shifts(self, log_odds[some], Y[some])
+            found[some] += combined(self.weights, parts)
+        return np.where(known, KNOWN * (2.0 * Y - 1.0), found)
+
+    def probabilities(self, log_odds: Array, Y: Array) -> Array:
+        """Return the probability of each label given the known ones, which are 0 or 1.
+
+        Parameters are those of ``log_odds``.
+        """
+        conditional = strictly_inside(expit(self.log_odds(log_odds, Y)))
+        return np.where(np.isnan(Y), conditional, Y)
+
+    def leave_one_out(self, log_odds: Array, Y: Array) -> Array:
+        """Return the probability of each label given all known labels but itself.
+
+        Parameters are those of ``log_odds``. An unknown label has its probability given
+        the known ones.
+        """
+        if not self.has_effect:
+            return strictly_inside(expit(log_odds))
+        known = ~np.isnan(Y)
+        E = scaled_residuals(log_odds, Y)
+        shift = leave_one_out_shift(self.covariance, E, known)
+        sets = leave_one_out_marginals(self.sets, self.sharpness, log_odds, Y)
+        others = known.sum(axis=1, keepdims=True) - known
+        parts = _parts(self, log_odds, shift, sets, others / Y.shape[1])
+        found = log_odds + combined(self.weights, parts)
+        return strictly_inside(expit(np.where(others > 0, found, log_odds)))
+
+    def conditional_covariance(self, log_odds: Array, Y: Array) -> Array:
+        """Return the covariance of the labels of one row given its known ones.
+
+        Parameters
+        ----------
+        log_odds, Y : ndarray of shape (n_labels,)
+            As in ``log_odds``, for one row.
+
+        Returns
+        -------
+        covariance : ndarray of shape (n_labels, n_labels)
+            Correlations of the Gaussian conditional with variances p(1 - p) of the
+            conditional probabilities; 0 for known labels. Without any effect of known
+            labels it is diagonal.
+        """
+        P = self.probabilities(log_odds[None], Y[None])[0]
+        known = ~np.isnan(Y)
+        u = np.ix_(~known, ~known)
+        found = np.zeros_like(self.covariance)
+        if known.all():
+            return found
+        C = conditional_covariance(self.covariance, known)
+        scale = np.sqrt((P * (1.0 - P))[~known] / np.diag(C))
+        found[u] = C * np.outer(scale, scale)
+        return found if self.has_effect else np.diag(np.diag(found))
+
+
+def shifts(model: JointModel, log_odds: Array, Y: Array) -> tuple[Array, Array, Array]:
+    """Return what the weights multiply; rows have known and unknown labels."""
+    known = ~np.isnan(Y)
+    share = known.mean(axis=1, keepdims=True)
+    E = scaled_residuals(log_odds, Y)
+    shift = conditional_shift(model.covariance, E, known)
+    sets = marginals(model.sets, model.sharpness, log_odds, Y)
+    return _parts(model, log_odds, shift, sets, share)
+
+
+def combined(weights: Weights, parts: tuple[Array, Array, Array]) -> Array:
+    """Return ``a t s + g d^G + h d^S``."""
+    slope, gaussian, sets = parts
+    return weights.slope * slope + weights.gaussian * gaussian + weights.sets * sets
+
+
+def _parts(
+    model: JointModel, log_odds: Array, shift: Array, sets: Array, share: Array
+) -> tuple[Array, Array, Array]:
+    nothing = np.full_like(log_odds, np.nan)
+    before = marginals(model.sets, model.sharpness, log_odds, nothing)
+    return (
+        share * log_odds,
+        gaussian_shift(log_odds, shift),
+        _set_log_odds(sets) - _set_log_odds(before),
+    )
+
+
+def gaussian_shift(log_odds: Array, shift: Array) -> Array:
+    """Return by how much an expected residual changes the log-odds of its label."""
+    P = expit(log_odds)
+    return _bent_log_odds(P + deviations(P) * shift) - _bent_log_odds(P)
+
+
+def _bent_log_odds(p: Array) -> Array:
+    """Log-odds of p, which continue slowly below 0 and above 1."""
+    distance = np.minimum(p, 1.0 - p)
+    tail = _TAIL**2 / (2.0 * _TAIL - np.minimum(distance, _TAIL))
+    odds: Array = logit(np.where(distance < _TAIL, tail, distance))
+    return np.where(p < 0.5, odds, -odds)
+
+
+def _set_log_odds(p: Array) -> Array:
+    found: Array = logit(_LEAST + (1.0 - 2.0 * _LEAST) * p)
+    return found

@@ -1,0 +1,138 @@
+"""Features of the final fit: of all rows, or of a sample with the moments of all."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from homi.model.batches import Batches, Sample, is_whole, row_slices
+from homi.model.block_features import (
+    KernelFeatures,
+    LinearFeatures,
+    mapped_moments,
+    plain_moments,
+)
+from homi.model.features import (
+    FeatureSpace,
+    RowSpace,
+    kernel_features,
+    linear_features,
+    span_of,
+)
+from homi.model.kernel_map import KernelMap, Triangle
+from homi.model.route import check_direct
+from homi.moments import column_scaling
+from homi.typing import Fields, Indices
+
+#: With more features, and more rows, linear models are fitted in the span of
+#: ``n_components`` rows.
+_MOST_FEATURES = 3_000
+
+
+def final_features(
+    batches: Batches, params: Fields, *, n_components: int, seed: int
+) -> FeatureSpace:
+    """Return the features that parameters of HOMI name.
+
+    The features are those of the sample, which may be all rows, and the moments are
+    those of all rows. The scaling of rows for a kernel, the landmarks and the span of
+    wide rows come from the sample.
+    """
+    build = _of_whole if is_whole(batches) else _of_sample
+    return build(batches, params, n_components, seed)
+
+
+def _of_whole(
+    batches: Batches, params: Fields, n_components: int, seed: int
+) -> FeatureSpace:
+    X, Y, weights, *_ = batches.sample
+    if params["kernel"] is not None:
+        kernel_map = _kernel_map(batches.sample, params, n_components, seed)
+        return kernel_features(X, Y, kernel_map, weights=weights)
+    n, m = X.shape
+    return linear_features(
+        X,
+        Y,
+        standardize=params["standardize"],
+        weights=weights,
+        compact=n + 1 < m,
+        landmarks=_spanning(n, m, n_components, seed),
+    )
+
+
+def _of_sample(
+    batches: Batches, params: Fields, n_components: int, seed: int
+) -> FeatureSpace:
+    X, _, weights, places, _ = batches.sample
+    if params["kernel"] is not None:
+        kernel_map = _kernel_map(batches.sample, params, n_components, seed)
+        kernel_map.indices = places[kernel_map.indices]
+        return _kernel_features(batches, kernel_map)
+    standardize = params["standardize"]
+    n, m = X.shape
+    landmarks = _spanning(n, m, n_components, seed)
+    if landmarks is not None:
+        return _spanned_features(batches, standardize, landmarks)
+    near, _ = column_scaling(X, weights)
+    moments = batches.summed("moments", partial(plain_moments, near=near))
+    mean, scale = np.zeros_like(near), np.ones_like(near)
+    if standardize:
+        mean, scale = moments.x_mean, moments.scale()
+        moments = moments.standardized()
+    return FeatureSpace(X, moments, mean, scale, weights=weights)
+
+
+def _kernel_features(batches: Batches, kernel_map: KernelMap) -> FeatureSpace:
+    X, _, weights, *_ = batches.sample
+    basis = Triangle(kernel_map.triangle)
+    features = np.empty((X.shape[0], len(kernel_map.triangle)))
+    for rows in row_slices(*features.shape):
+        features[rows] = basis.features(kernel_map.of_block(X[rows]))
+    quick = KernelFeatures(kernel_map)
+    near = quick.to_blocks(features.mean(axis=0))
+    add_up = partial(mapped_moments, features=quick, near=near)
+    moments = quick.from_blocks(batches.summed("moments", add_up))
+    units = np.zeros(len(near)), np.ones(len(near))
+    row_space = RowSpace(*units, basis)
+    return FeatureSpace(features, moments, *units, kernel_map, weights, row_space)
+
+
+def _spanned_features(
+    batches: Batches, standardize: bool, landmarks: Indices
+) -> FeatureSpace:
+    X, _, weights, *_ = batches.sample
+    row_space, _ = span_of(X, standardize, weights, landmarks)
+    Q = row_space.basis.written_out() / row_space.scale[:, None]
+    map_rows = LinearFeatures(Q, row_space.mean @ Q)
+    features = map_rows(X)
+    near = features.mean(axis=0)
+    add_up = partial(mapped_moments, features=map_rows, near=near)
+    moments = batches.summed("moments", add_up)
+    units = np.zeros(len(near)), np.ones(len(near))
+    return FeatureSpace(features, moments, *units, weights=weights, row_space=row_space)
+
+
+def _spanning(n: int, m: int, n_components: int, seed: int) -> Indices | None:
+    """Return the rows in whose span wide rows are fitted; None for all features."""
+    size, landmarks = min(n + 1, m), None
+    if size > max(_MOST_FEATURES, n_components):
+        size = n_components
+        landmarks = check_random_state(seed).permutation(n)[:size]
+    check_direct(size)
+    return landmarks
+
+
+def _kernel_map(
+    sample: Sample, params: Fields, n_components: int, seed: int
+) -> KernelMap:
+    return KernelMap(
+        sample.X,
+        params["kernel"],
+        n_components,
+        params["kernel_params"],
+        standardize=params["standardize"],
+        rng=check_random_state(seed),
+        weights=sample.weights,
+    )

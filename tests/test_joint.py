@@ -1,0 +1,257 @@
+"""The joint model of labels: conditionals against brute force, and what it learns."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from homi.joint import JointModel, fit_joint_model
+from homi.joint.gaussian import (
+    conditional_covariance,
+    conditional_shift,
+    leave_one_out_shift,
+    scaled_residuals,
+)
+from homi.joint.label_sets import (
+    LabelSets,
+    Sharpness,
+    leave_one_out_marginals,
+    marginals,
+    seen_sets,
+)
+from homi.joint.model import Weights
+from homi.thresholds import expected_calibration_error
+
+
+def random_covariance(rng, q):
+    A = rng.normal(size=(q, q + 3))
+    return A @ A.T / q
+
+
+def some_known(rng, n, q, share=0.5):
+    Y = (rng.random((n, q)) < 0.4).astype(float)
+    Y[rng.random((n, q)) >= share] = np.nan
+    return Y
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
+def test_gaussian_conditionals_are_those_of_the_joint_density(share):
+    """The mean of unknown residuals minimizes the quadratic form of the precision."""
+    rng = np.random.default_rng(0)
+    C, E = random_covariance(rng, 7), rng.normal(size=(30, 7))
+    known = rng.random((30, 7)) < share
+    found = conditional_shift(C, E, known)
+    precision = np.linalg.inv(C)
+    for e, k, shift in zip(E, known, found, strict=True):
+        assert not shift[k].any()
+        whole = np.where(k, e, shift)
+        np.testing.assert_allclose((precision @ whole)[~k], 0, atol=1e-9)
+        inverse = np.linalg.inv(conditional_covariance(C, k))
+        np.testing.assert_allclose(inverse, precision[np.ix_(~k, ~k)], atol=1e-8)
+
+
+def test_each_residual_is_left_out_in_turn():
+    rng = np.random.default_rng(1)
+    C, E = random_covariance(rng, 6), rng.normal(size=(20, 6))
+    known = rng.random((20, 6)) < 0.7
+    found = leave_one_out_shift(C, E, known)
+    for j in range(6):
+        without = known.copy()
+        without[:, j] = False
+        expected = conditional_shift(C, E, without)[:, j]
+        np.testing.assert_allclose(found[:, j], expected, atol=1e-9)
+
+
+def test_posteriors_are_those_of_an_enumerated_ising_model():
+    rng = np.random.default_rng(2)
+    q = 4
+    J = rng.normal(size=(q, q))
+    every = np.array(list(product([0.0, 1.0], repeat=q)))
+    sets = LabelSets(every, np.einsum("ti,ij,tj->t", every, J, every))
+    sharp = Sharpness(1.0, 60.0)
+    S, Y = rng.normal(size=(25, q)), some_known(rng, 25, q)
+    found = marginals(sets, sharp, S, Y)
+    for s, y, p in zip(S, Y, found, strict=True):
+        k = ~np.isnan(y)
+        agreeing = every[(every[:, k] == y[k]).all(axis=1)]
+        weight = np.exp([t @ s + t @ J @ t for t in agreeing])
+        expected = weight @ agreeing / weight.sum()
+        np.testing.assert_allclose(p, expected, atol=1e-9)
+
+
+def test_each_label_is_left_out_of_the_posterior_in_turn():
+    rng = np.random.default_rng(3)
+    Y = (rng.random((60, 5)) < 0.4).astype(float)
+    sets, sharp = seen_sets(Y), Sharpness(0.3, 2.0)
+    S, partly = rng.normal(size=(20, 5)), some_known(rng, 20, 5)
+    found = leave_one_out_marginals(sets, sharp, S, partly)
+    for j in range(5):
+        without = partly.copy()
+        without[:, j] = np.nan
+        expected = marginals(sets, sharp, S, without)[:, j]
+        np.testing.assert_allclose(found[:, j], expected, atol=1e-10)
+
+
+def test_seen_sets_are_the_most_frequent():
+    Y = np.array([[1, 0], [1, 0], [0, 1], [1, 1], [1, 1], [1, 1]], float)
+    sets = seen_sets(Y, most=2)
+    assert sets.members.tolist() == [[1, 1], [1, 0]]
+    twice = seen_sets(np.vstack([Y, Y[2:3]]), most=3)
+    weighted = seen_sets(Y, np.array([1, 1, 2, 1, 1, 1.0]), most=3)
+    for one, two in zip(sorted_sets(twice), sorted_sets(weighted), strict=True):
+        np.testing.assert_allclose(one, two)
+
+
+def sorted_sets(sets):
+    order = np.lexsort(sets.members.T)
+    return sets.members[order], sets.prior[order]
+
+
+@pytest.fixture(scope="module")
+def model():
+    rng = np.random.default_rng(4)
+    Y = (rng.random((80, 6)) < 0.4).astype(float)
+    C = random_covariance(rng, 6)
+    return JointModel(C, seen_sets(Y), Sharpness(1.0, 6.0), Weights(0.3, 0.7, 0.6))
+
+
+def test_nothing_known_and_everything_known(model):
+    rng = np.random.default_rng(5)
+    S = rng.normal(size=(10, 6))
+    nothing = np.full((10, 6), np.nan)
+    np.testing.assert_array_equal(model.log_odds(S, nothing), S)
+    np.testing.assert_array_equal(model.probabilities(S, nothing), expit(S))
+    everything = (S > 0).astype(float)
+    np.testing.assert_array_equal(model.probabilities(S, everything), everything)
+
+
+def test_known_labels_come_back_as_given(model):
+    rng = np.random.default_rng(6)
+    S, Y = rng.normal(size=(40, 6)), some_known(rng, 40, 6)
+    P, known = model.probabilities(S, Y), ~np.isnan(Y)
+    np.testing.assert_array_equal(P[known], Y[known])
+    assert ((P[~known] > 0) & (P[~known] < 1)).all()
+    odds = model.log_odds(S, Y)
+    np.testing.assert_array_equal(odds[known] > 0, Y[known] == 1)
+    assert np.isfinite(odds).all()
+
+
+def test_the_order_of_labels_and_rows_does_not_matter(model):
+    rng = np.random.default_rng(7)
+    S, Y = rng.normal(size=(30, 6)), some_known(rng, 30, 6)
+    labels, rows = rng.permutation(6), rng.permutation(30)
+    sets = model.sets._replace(members=model.sets.members[:, labels])
+    C = model.covariance[np.ix_(labels, labels)]
+    other = JointModel(C, sets, model.sharpness, model.weights)
+    expected = model.probabilities(S, Y)[rows][:, labels]
+    found = other.probabilities(S[rows][:, labels], Y[rows][:, labels])
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_leave_one_out_hides_each_label_in_turn(model):
+    rng = np.random.default_rng(8)
+    S, Y = rng.normal(size=(20, 6)), some_known(rng, 20, 6, share=0.8)
+    found = model.leave_one_out(S, Y)
+    for j in range(6):
+        without = Y.copy()
+        without[:, j] = np.nan
+        expected = model.probabilities(S, without)[:, j]
+        np.testing.assert_allclose(found[:, j], expected, atol=1e-9)
+
+
+def test_the_covariance_of_a_row(model):
+    rng = np.random.default_rng(9)
+    S, Y = rng.normal(size=6), np.array([np.nan, 1, np.nan, np.nan, 0, np.nan])
+    found = model.conditional_covariance(S, Y)
+    P = model.probabilities(S[None], Y[None])[0]
+    np.testing.assert_allclose(np.diag(found), P * (1 - P), atol=1e-12)
+    unknown = np.isnan(Y)
+    assert (np.linalg.eigvalsh(found[np.ix_(unknown, unknown)]) > 0).all()
+    assert not found[~unknown].any()
+
+
+def correlated(seed, n=1500, q=8, strength=1.5):
+    """Log-odds, and labels whose errors share a cause; half of the labels fear it."""
+    rng = np.random.default_rng(seed)
+    S = rng.normal(size=(n, q)) - 0.5
+    signs = np.where(np.arange(q) % 2, 1.0, -1.0)
+    cause = strength * rng.normal(size=(n, 1)) * signs
+    Y = (rng.random((n, q)) < expit(S + cause)).astype(float)
+    # Marginal log-odds, as a calibrated classifier without the cause has them.
+    return S / np.sqrt(1 + np.pi * strength**2 / 8), Y
+
+
+def log_loss(Y, P, hidden):
+    P = np.where(Y > 0, P, 1 - P)
+    return -np.log(P[hidden]).mean()
+
+
+@pytest.fixture(scope="module")
+def learned():
+    return fit_joint_model(*correlated(0))
+
+
+@pytest.mark.parametrize("share", [0.25, 0.5, 0.75])
+def test_conditionals_are_sharper_and_calibrated(learned, share):
+    S, Y = correlated(1, n=4000)
+    hidden = np.random.default_rng(1).random(Y.shape) >= share
+    P = learned.probabilities(S, np.where(hidden, np.nan, Y))
+    assert log_loss(Y, P, hidden) < 0.95 * log_loss(Y, expit(S), hidden)
+    assert expected_calibration_error(Y[hidden], P[hidden]) < 0.03
+
+
+def test_independent_labels_have_no_effect():
+    found = fit_joint_model(*correlated(2, strength=0.0))
+    assert not found.has_effect
+    S, Y = correlated(3, strength=0.0, n=50)
+    Y[:, ::2] = np.nan
+    unknown = np.isnan(Y)
+    np.testing.assert_array_equal(found.probabilities(S, Y)[unknown], expit(S)[unknown])
+    covariance = found.conditional_covariance(S[0], Y[0])
+    assert not (covariance - np.diag(np.diag(covariance))).any()
+
+
+def test_labels_that_exclude_each_other():
+    """One label in each row: those known to be absent leave the others."""
+    rng = np.random.default_rng(4)
+    S = rng.normal(size=(800, 5)) - 1.3
+    Y = np.eye(5)[(S + rng.gumbel(size=S.shape)).argmax(axis=1)]
+    found = fit_joint_model(S[:600], Y[:600])
+    known = np.full((1, 5), np.nan)
+    known[0, :4] = 0
+    assert found.probabilities(S[600:601], known)[0, 4] > 0.8
+    known[0, 0] = 1
+    assert found.probabilities(S[600:601], known)[0, 4] < 0.05
+
+
+def test_errors_of_training_rows_teach_nothing():
+    """A classifier that has seen its labels makes no errors; others must be given."""
+    S, Y = correlated(5)
+    in_sample = S + 8 * (2 * Y - 1)
+    residuals = scaled_residuals(in_sample, Y)
+    assert np.abs(residuals).mean() < 0.05
+    hidden = np.random.default_rng(5).random(Y.shape) >= 0.5
+    fresh, labels = correlated(6)
+    partly = np.where(hidden, np.nan, labels)
+    models = fit_joint_model(S, Y), fit_joint_model(in_sample, Y)
+    losses = [log_loss(labels, m.probabilities(fresh, partly), hidden) for m in models]
+    assert losses[0] < 0.97 * losses[1]
+
+
+def test_a_row_of_weight_two_counts_as_two():
+    S, Y = correlated(7, n=200)
+    weights = np.ones(200)
+    weights[:50] = 2.0
+    one = fit_joint_model(S, Y, weights)
+    two = fit_joint_model(np.vstack([S, S[:50]]), np.vstack([Y, Y[:50]]))
+    strength = np.diag(one.covariance) / np.diag(two.covariance)
+    np.testing.assert_allclose(strength, strength[0], rtol=1e-3)
+    np.testing.assert_array_equal(one.covariance, one.covariance.T)
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (100, 1)])
+def test_too_little_to_learn_from(shape):
+    rng = np.random.default_rng(8)
+    S = rng.normal(size=shape)
+    assert not fit_joint_model(S, (S > 0).astype(float)).has_effect

@@ -1,0 +1,247 @@
+"""Predictions given known labels: HOMICV, any classifier, data frames, files."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from scipy.special import expit
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import homi.model.homi_cv
+from homi import HOMI, HOMICV
+from homi.dependence import LabelDependence
+from homi.estimators import BinaryRelevance
+from homi.io import ModelFileError, load_model, save
+from homi.joint import fit_joint_model
+from model_files import opened, put_together
+
+NAMES = ["sun", "sea", "sand", "snow"]
+QUICK = {"widths": [], "lams": [1.0, 10.0], "trees": False}
+
+
+def rows(seed, n=300):
+    """Labels of a hidden cause, which features say little about."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 5))
+    cause = 2 * rng.normal(size=(n, 1)) * [1, 1, 1, -1]
+    Y = rng.random((n, 4)) < expit(X[:, :4] + cause)
+    return X, Y.astype(int)
+
+
+X, Y = rows(0)
+NEW, TRUE = rows(1, n=400)
+
+
+def half(seed=0):
+    """The labels of new rows, about half of them unknown."""
+    hidden = np.random.default_rng(seed).random(TRUE.shape) < 0.5
+    return np.where(hidden, np.nan, TRUE)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return HOMICV(**QUICK).fit(X, pd.DataFrame(Y, columns=NAMES))
+
+
+CLASSIFIERS = [
+    HOMICV(**QUICK),
+    LabelDependence(HOMI()),
+    LabelDependence(HOMICV(**QUICK), cv="own"),
+    LabelDependence(make_pipeline(StandardScaler(), BinaryRelevance())),
+    LabelDependence(RandomForestClassifier(20, max_depth=5, random_state=0)),
+]
+
+
+@pytest.mark.parametrize("classifier", CLASSIFIERS, ids=lambda c: str(c)[:40])
+def test_known_labels_help_to_predict_the_others(classifier):
+    fitted = classifier.fit(X, Y)
+    known = half()
+    unknown = np.isnan(known)
+    plain, given = fitted.predict_proba(NEW), fitted.predict_proba(NEW, known=known)
+    errors = [np.mean((P - TRUE)[unknown] ** 2) for P in (plain, given)]
+    assert errors[1] < 0.93 * errors[0]
+    np.testing.assert_array_equal(given[~unknown], known[~unknown])
+    labels = fitted.predict(NEW, known=known)
+    assert labels.dtype == Y.dtype
+    np.testing.assert_array_equal(labels, given > 0.5)
+    odds = fitted.decision_function(NEW, known=known)
+    np.testing.assert_array_equal(odds > 0, labels)
+    np.testing.assert_allclose(expit(odds), given, atol=1e-12)
+
+
+@pytest.mark.parametrize("classifier", CLASSIFIERS[:2], ids=["HOMICV", "wrapped"])
+def test_nothing_known_is_the_plain_prediction_and_all_known_is_as_given(classifier):
+    fitted = classifier.fit(X, Y)
+    nothing = np.full(TRUE.shape, np.nan)
+    for method in ("predict_proba", "decision_function", "predict"):
+        call = getattr(fitted, method)
+        np.testing.assert_array_equal(call(NEW, known=nothing), call(NEW))
+    np.testing.assert_array_equal(fitted.predict_proba(NEW, known=TRUE), TRUE)
+    np.testing.assert_array_equal(fitted.predict(NEW, known=TRUE), TRUE)
+
+
+def test_held_out_scores_are_learned_from():
+    """1-NN knows its training rows by heart: its in-sample errors are all 0."""
+    fitted = LabelDependence(KNeighborsClassifier(1)).fit(X, Y)
+    assert fitted.estimator_.score(X, Y) == 1.0
+    assert max(fitted.joint_model_.weights[1:]) > 0.3
+    in_sample = fit_joint_model(20.0 * Y - 10.0, Y.astype(float))
+    assert max(in_sample.weights[1:]) < 1e-3
+
+
+def test_homicv_learns_from_its_held_out_scores(monkeypatch):
+    given = []
+
+    def spied(scores, *rest):
+        given.append(scores)
+        return fit_joint_model(scores, *rest)
+
+    monkeypatch.setattr(homi.model.homi_cv, "fit_joint_model", spied)
+    fitted = HOMICV(**QUICK)
+    held_out = fitted.fit_held_out(X, Y)
+    np.testing.assert_array_equal(given[0], held_out)
+    assert np.abs(held_out - fitted.decision_function(X)).max() > 1e-3
+
+
+def test_columns_of_a_data_frame_are_matched_by_name(model):
+    known = half()
+    every = model.predict_proba(NEW, known=known)
+    frame = pd.DataFrame(known, columns=NAMES, index=np.arange(400) + 7)
+    found = model.predict_proba(NEW, known=frame[NAMES[::-1]])
+    assert list(found.columns) == NAMES
+    assert found.index.equals(frame.index)
+    np.testing.assert_array_equal(found.to_numpy(), every)
+    some = np.where([False, True, False, True], known, np.nan)
+    expected = model.predict(NEW, known=some)
+    labels = model.predict(NEW, known=frame[["snow", "sea"]])
+    np.testing.assert_array_equal(labels.to_numpy(), expected)
+    nullable = frame[["snow", "sea"]].astype("Int8")
+    np.testing.assert_array_equal(model.predict(NEW, known=nullable), expected)
+
+
+def test_polars_in_polars_out(model):
+    known = half()
+    frame = pl.DataFrame(known, schema=NAMES).fill_nan(None).cast(pl.Int8)
+    found = model.predict_proba(NEW, known=frame.select("snow", "sea", "sun", "sand"))
+    assert isinstance(found, pl.DataFrame)
+    assert found.columns == NAMES
+    expected = model.predict_proba(NEW, known=known)
+    np.testing.assert_array_equal(found.to_numpy(), expected)
+
+
+def test_sparse_rows_and_callers_arrays(model):
+    known = half()
+    before = known.copy()
+    found = model.predict_proba(sparse.csr_array(NEW), known=known)
+    expected = model.predict_proba(NEW, known=known)
+    np.testing.assert_allclose(found, expected, atol=1e-10)
+    np.testing.assert_array_equal(known, before)
+    objects = np.where(np.isnan(known), None, known)
+    np.testing.assert_array_equal(model.predict_proba(NEW, objects), expected)
+
+
+FRAME = pd.DataFrame(np.ones((400, 2)), columns=["sea", "ski"])
+
+
+@pytest.mark.parametrize(
+    ("known", "error", "message"),
+    [
+        (np.full((400, 4), 0.5), ValueError, "only 0, 1 and NaN, got 0.5"),
+        (np.full((400, 4), -1), ValueError, "only 0, 1 and NaN, got -1"),
+        (np.full((400, 4), "yes"), ValueError, "only 0, 1 and NaN, got yes"),
+        (np.full((400, 4), np.inf), ValueError, "only 0, 1 and NaN, got inf"),
+        (TRUE[:10], ValueError, r"shape (10, 4), expected (400, 4)"),
+        (TRUE[:, :3], ValueError, r"shape (400, 3), expected (400, 4)"),
+        (TRUE[:, 0], ValueError, r"shape (400,), expected (400, 4)"),
+        (FRAME, ValueError, "a column 'ski' that is not a label; the labels are 'sun'"),
+        (FRAME[["sea", "sea"]], ValueError, "'sea' more than once"),
+        (FRAME[["sea"]][:9], ValueError, "shape (9, 1)"),
+        (sparse.csr_array(TRUE), TypeError, "zeros could be unknown"),
+    ],
+    ids=range(11),
+)
+def test_malformed_known_labels(model, known, error, message):
+    for method in ("predict_proba", "predict", "decision_function"):
+        with pytest.raises(error, match=re.escape(message)):
+            getattr(model, method)(NEW, known=known)
+
+
+def test_models_without_a_joint_model_say_so():
+    for fitted in (
+        HOMI().fit(X, Y),
+        HOMICV(**QUICK).fit(X, Y[:, 0]),
+        HOMICV(**QUICK, calibration=None).fit(X, Y),
+        LabelDependence(HOMI()).fit(X, Y[:, 0]),
+    ):
+        with pytest.raises(ValueError, match="cannot use known labels: it has no"):
+            fitted.predict(NEW, known=half())
+    with pytest.raises(ValueError, match=r"LabelDependence\(HOMI\(\)\)"):
+        HOMI().fit(X, Y).predict_proba(NEW, known=half())
+    with pytest.raises(ValueError, match="pass a 0/1 column for each label"):
+        LabelDependence(HOMI()).fit(X, np.arange(300) % 3)
+
+
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks([LabelDependence(HOMI(gamma=0.0), cv=2)])
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("classifier", CLASSIFIERS[:3:2], ids=["HOMICV", "wrapped"])
+def test_a_file_keeps_it(classifier, tmp_path):
+    pytest.importorskip("safetensors")
+    fitted = classifier.fit(X, Y)
+    save(fitted, tmp_path / "m.homi")
+    loaded = load_model(tmp_path / "m.homi")
+    for known in (half(), None):
+        found = loaded.predict_proba(NEW, known=known)
+        np.testing.assert_array_equal(found, fitted.predict_proba(NEW, known=known))
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("n_sets", 0),
+        ("n_sets", 10**9),
+        ("n_sets", "4"),
+        ("weights", [1.0, 2.0]),
+        ("weights", [1.0, 2.0, {"float": "inf"}]),
+        ("sharpness", "sharp"),
+        ("covariance", -1.0),
+        ("covariance", np.nan),
+        ("prior", np.inf),
+    ],
+)
+def test_a_malformed_file_is_refused(model, tmp_path, part, value):
+    pytest.importorskip("safetensors")
+    path = tmp_path / "bad.homi"
+    save(model, path)
+    header, tensors = opened(path)
+    if part in ("covariance", "prior"):
+        tensors[f"joint.{part}"] = np.full_like(tensors[f"joint.{part}"], value)
+    else:
+        header["model"]["fitted"]["joint"][part] = value
+    put_together(path, header, tensors)
+    with pytest.raises(ModelFileError, match=r"bad\.homi is refused"):
+        load_model(path)
+
+
+def test_a_file_of_an_earlier_version_predicts_without_known_labels(model, tmp_path):
+    pytest.importorskip("safetensors")
+    path = tmp_path / "old.homi"
+    save(model, path)
+    header, tensors = opened(path)
+    del header["model"]["fitted"]["joint"]
+    kept = {k: v for k, v in tensors.items() if not k.startswith("joint.")}
+    put_together(path, header, kept)
+    old = load_model(path)
+    np.testing.assert_array_equal(old.predict(NEW), model.predict(NEW))
+    with pytest.raises(ValueError, match="saved by an earlier version; fit it again"):
+        old.predict(NEW, known=half())

@@ -1,0 +1,289 @@
+"""Stratified folds and splits: pairs of labels, sizes, groups, containers."""
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import sparse
+from sklearn import config_context
+from sklearn.model_selection import KFold, cross_validate
+from sklearn.model_selection import train_test_split as random_split
+
+from homi import HOMI
+from homi.datasets import IterativeStratifiedKFold, train_test_split
+from homi.datasets.stratify import _labels_and_pairs, assign_folds
+
+
+def correlated(seed, n=300):
+    """Labels that depend on each other: three topics with their own labels."""
+    rng = np.random.default_rng(seed)
+    shares = rng.random((3, 6)) ** 2
+    return rng.random((n, 6)) < shares[rng.integers(3, size=n)]
+
+
+def with_pairs(Y):
+    first, second = np.triu_indices(Y.shape[1], 1)
+    return np.column_stack([Y, Y[:, first] & Y[:, second]])
+
+
+def deviation(Y, folds):
+    """Label deviation of Sechidis et al.: odds of a label in a fold and in all rows."""
+    total, n = Y.sum(axis=0), len(Y)
+    odds = total / (n - total)
+    found = [Y[test].sum(axis=0) / (len(test) - Y[test].sum(axis=0)) for test in folds]
+    return np.abs(found - odds).mean()
+
+
+def folds_of(splitter, Y, groups=None):
+    return [test for _, test in splitter.split(Y, Y, groups)]
+
+
+def literal(Y, n_splits):
+    """Assign one row at a time; try every fold and keep the smallest sum of squares."""
+    n, q = Y.shape
+    sets = [(), *((i,) for i in range(q)), *combinations(range(q), 2)]
+    having = [{r for r in range(n) if all(Y[r, list(s)])} for s in sets]
+    having = having[: q + 1] + [rows for rows in having[q + 1 :] if len(rows) > 1]
+    folds, left = [set() for _ in range(n_splits)], set(range(n))
+    capacity = [len(test) for _, test in KFold(n_splits).split(Y)]
+
+    def distance(row, fold):
+        value = 0.0
+        for f, rows in enumerate(folds):
+            present = rows | {row} if f == fold else rows
+            for all_rows in filter(None, having):
+                desired = capacity[f] / n * len(all_rows)
+                value += (desired - len(present & all_rows)) ** 2 / desired
+        return round(value, 9)
+
+    while left:
+        counts = [len(rows & left) or np.inf for rows in having[1:]]
+        rarest = having[1 + np.argmin(counts)] if min(counts) < np.inf else left
+        for row in sorted(rarest & left):
+            room = [
+                size - len(rows) for size, rows in zip(capacity, folds, strict=True)
+            ]
+            costs = [distance(row, f) if room[f] else np.inf for f in range(n_splits)]
+            fold = np.argmin(costs) if Y[row].any() else np.argmax(room)
+            folds[fold].add(row)
+            left.discard(row)
+    return folds
+
+
+class _First:
+    """Draws the first of equal values, as ``max`` and ``min`` do."""
+
+    def randint(self, n):
+        return 0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_pairs_are_balanced_as_loops_do_it(seed):
+    Y = correlated(seed, n=40)[:, :4]
+    expected = literal(Y, 3)
+    capacity = [len(test) for _, test in KFold(3).split(Y)]
+    fold = assign_folds(Y, capacity, order=2, rng=_First(), shuffle=False)
+    assert [set(np.flatnonzero(fold == f)) for f in range(3)] == expected
+
+
+@given(arrays(np.bool_, st.tuples(st.integers(1, 12), st.integers(2, 5))))
+def test_evidence_is_each_label_and_each_pair_of_two_rows(Y):
+    E = _labels_and_pairs(Y).toarray()
+    expected = with_pairs(Y).astype(int)
+    pairs = expected[:, Y.shape[1] :]
+    expected = np.column_stack([Y, pairs[:, pairs.sum(axis=0) > 1]])
+    assert sorted(map(tuple, E.T)) == sorted(map(tuple, expected.T.astype(int)))
+
+
+def test_pairs_and_labels_are_more_even_than_by_chance_and_by_labels_alone():
+    found = {"random": [], 1: [], 2: []}
+    for seed in range(5):
+        Y = correlated(seed)
+        pairs = with_pairs(Y)[:, 6:]
+        Z = np.column_stack([Y, pairs[:, pairs.sum(axis=0) > 4]])
+        random = KFold(5, shuffle=True, random_state=seed)
+        found["random"] += [deviation(Z, folds_of(random, Z))]
+        for order in (1, 2):
+            ours = IterativeStratifiedKFold(5, order=order, random_state=seed)
+            found[order] += [deviation(Z, folds_of(ours, Y))]
+    means = {key: np.mean(values) for key, values in found.items()}
+    assert means[2] < 0.7 * means[1] < 0.7 * means["random"]
+
+
+def test_yeast_is_split_better_than_by_the_paper(data):
+    """Label deviation was .054, that of scikit-multilearn .032."""
+    Y = np.asarray(data("yeast").Y, dtype=bool)
+    first, second = (
+        deviation(Y, folds_of(IterativeStratifiedKFold(order=k, random_state=0), Y))
+        for k in (1, 2)
+    )
+    assert first == pytest.approx(0.0542, abs=1e-4)
+    assert second < 0.01
+
+
+@given(
+    arrays(np.bool_, st.tuples(st.integers(4, 40), st.integers(2, 5))),
+    st.integers(2, 4),
+    st.integers(0, 99),
+)
+def test_fold_sizes_are_those_of_kfold(Y, n_splits, seed):
+    folds = folds_of(IterativeStratifiedKFold(n_splits, order=2, random_state=seed), Y)
+    expected = [len(test) for _, test in KFold(n_splits).split(Y)]
+    assert [len(test) for test in folds] == expected
+
+
+# Groups.
+
+
+@given(
+    arrays(np.bool_, st.tuples(st.integers(6, 40), st.integers(2, 4))),
+    st.integers(3, 9),
+    st.sampled_from([1, 2]),
+    st.integers(0, 99),
+)
+def test_rows_of_a_group_stay_together(Y, n_groups, order, seed):
+    groups = np.random.default_rng(seed).permutation(np.arange(len(Y)) % n_groups)
+    splitter = IterativeStratifiedKFold(3, order=order, random_state=seed)
+    folds = folds_of(splitter, Y, groups)
+    assert sorted(np.concatenate(folds)) == list(range(len(Y)))
+    assert all(len(test) for test in folds)
+    homes = [{i for i, t in enumerate(folds) if g in groups[t]} for g in set(groups)]
+    assert all(len(home) == 1 for home in homes)
+
+
+def test_groups_of_one_row_are_rows():
+    Y = correlated(0)
+    for order in (1, 2):
+        splitter = IterativeStratifiedKFold(4, order=order, random_state=1)
+        plain, grouped = (folds_of(splitter, Y, g) for g in (None, np.arange(len(Y))))
+        for a, b in zip(plain, grouped, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_groups_are_spread_more_evenly_than_by_chance():
+    ours, random = [], []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        Y, groups = correlated(seed), rng.integers(60, size=300)
+        splitter = IterativeStratifiedKFold(5, order=2, random_state=seed)
+        folds = folds_of(splitter, Y, groups)
+        ours.append(deviation(Y, folds))
+        assert max(map(len, folds)) - min(map(len, folds)) < 20
+        home = rng.permutation(np.arange(60) % 5)[groups]
+        random.append(deviation(Y, [np.flatnonzero(home == f) for f in range(5)]))
+    assert np.mean(ours) < 0.75 * np.mean(random)
+
+
+def test_groups_pass_through_scikit_learn():
+    Y, groups = correlated(0, n=60)[:, :2], np.repeat(np.arange(12), 5)
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    splitter = IterativeStratifiedKFold(3, order=2, random_state=0)
+    expected = folds_of(splitter, Y, groups)
+    found = cross_validate(
+        HOMI(), X, Y, cv=splitter, groups=groups, return_indices=True
+    )
+    with config_context(enable_metadata_routing=True):
+        routed = cross_validate(
+            HOMI(), X, Y, cv=splitter, params={"groups": groups}, return_indices=True
+        )
+    for scores in (found, routed):
+        for a, b in zip(scores["indices"]["test"], expected, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+# train_test_split.
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("test_size", [0.25, 0.1, 80])
+def test_a_split_is_more_even_than_a_random_one(order, test_size):
+    ours, random = [], []
+    for seed in range(8):
+        Y = correlated(seed)
+        for split, found in ((train_test_split, ours), (random_split, random)):
+            options = {"order": order} if split is train_test_split else {}
+            _, _, train, test = split(
+                Y, Y, test_size=test_size, random_state=seed, **options
+            )
+            found.append(np.abs(train.mean(axis=0) - test.mean(axis=0)).mean())
+            if order == 2:
+                assert len(test) == (test_size if test_size > 1 else 300 * test_size)
+    assert np.mean(ours) < 0.4 * np.mean(random)
+
+
+FORMS = {
+    "array": np.asarray,
+    "list": lambda A: A.tolist(),
+    "csr": sparse.csr_array,
+    "coo": sparse.coo_matrix,
+    "pandas": lambda A: pd.DataFrame(A).set_axis(range(7, 7 + len(A))),
+    "polars": lambda A: pl.DataFrame(A, schema=[f"c{i}" for i in range(A.shape[1])]),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_container_is_split_alike(form):
+    Y = correlated(0, n=30).astype(int)
+    X = np.arange(60.0).reshape(30, 2)
+    weight = np.arange(30)
+    expected = train_test_split(X, Y, weight)
+    given_X, given_Y = FORMS[form](X), FORMS[form](Y)
+    found = train_test_split(given_X, given_Y, pd.Series(weight))
+    for part, wanted in zip(found, expected, strict=True):
+        values = part.toarray() if sparse.issparse(part) else np.asarray(part)
+        np.testing.assert_array_equal(values, wanted)
+    for part in found[:2]:
+        assert type(part) is type(given_X) or sparse.issparse(part)
+    np.testing.assert_array_equal(np.sort(np.concatenate(found[4:])), weight)
+
+
+def test_groups_and_classes_are_split():
+    Y, groups = correlated(0), np.arange(300) // 3
+    *_, train, test = train_test_split(Y, Y, groups, groups=groups, test_size=0.2)
+    assert not set(train) & set(test)
+    assert len(test) == pytest.approx(60, abs=4)
+    classes = np.repeat(["a", "b", "c"], [20, 12, 8])
+    *_, test = train_test_split(np.zeros((40, 1)), classes)
+    assert sorted(test) == ["a"] * 5 + ["b"] * 3 + ["c"] * 2
+
+
+def test_a_seed_gives_the_same_split():
+    Y = correlated(0)
+    rows = np.arange(len(Y))
+    first, same, other = (
+        train_test_split(rows, Y, random_state=seed)[1] for seed in (1, 1, 2)
+    )
+    np.testing.assert_array_equal(first, same)
+    assert set(first) != set(other)
+
+
+@pytest.mark.parametrize("test_size", [0, 1.0, 1.5, -1, 4, "a", None, True, 0.99])
+def test_a_bad_test_size_is_told(test_size):
+    with pytest.raises(ValueError, match=r"test_size must be a share .* got "):
+        train_test_split(np.eye(4), np.eye(4, 2), test_size=test_size)
+
+
+def test_other_bad_input_of_a_split_is_told():
+    X, Y = np.eye(4), np.eye(4, 2)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        train_test_split(X, Y[:3])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        train_test_split(X, Y, groups=[1, 2])
+    with pytest.raises(ValueError, match="order must be 1"):
+        train_test_split(X, Y, order=3)
+    with pytest.raises(ValueError, match="one of the sets is empty"):
+        train_test_split(X, Y, groups=[0, 0, 0, 0])
+
+
+@settings(max_examples=20)
+@given(arrays(np.bool_, st.tuples(st.integers(2, 20), st.integers(1, 4))))
+def test_any_labels_can_be_split(Y):
+    rows = np.arange(len(Y))
+    train, test = train_test_split(rows, Y)[:2]
+    np.testing.assert_array_equal(np.sort(np.r_[train, test]), rows)
+    assert len(test) == int(np.ceil(0.25 * len(Y)))
