@@ -651,6 +651,7 @@ def test_a_budget_leaves_a_ridge_regression_with_a_chosen_penalty(kind):
     X, Y = random_rows(n=60, m=6, q=4)
     with pytest.warns(UserWarning, match=r"time_budget=1e-09 .* after 15 candidates"):
         model = HOMICV(time_budget=1e-9).fit(kind(X), Y)
+    assert "trees" not in model.search_report_["stage"]
     first = {"kernel": None, "standardize": kind is np.asarray}
     for params in model.cv_results_["params"]:
         assert {name: params[name] for name in first} == first
