@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import MetaEstimatorMixin
 from sklearn.model_selection import KFold
-from sklearn.utils import _safe_indexing, check_random_state, get_tags
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from homi.arrays import canonical, dense
-from homi.base._compat import Interval, StrOptions
+from homi.base._compat import Interval, StrOptions, take_rows
 from homi.base.classifier import MultiLabelClassifier, agreeing, strictly_inside
 from homi.base.targets import Target, check_target
 from homi.base.validation import checks_parameters
@@ -251,7 +251,7 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):  # type: ignore
         known = target.known
         if weights is not None and (self.cv == "own" or isinstance(self.cv, Integral)):
             kept = np.flatnonzero(weights)
-            X, Y, weights = _safe_indexing(X, kept), Y[kept], weights[kept]
+            X, Y, weights = take_rows(X, kept), Y[kept], weights[kept]
             known = None if known is None else known[kept]
         given: NDArray[Any] = Y if known is None else np.where(known, Y, np.nan)
         cells = self._cells(Y, known, weights)
