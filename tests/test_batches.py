@@ -231,8 +231,8 @@ def test_random_projections_estimate_leverages(data, monkeypatch):
     ]
     V, D = block_scores._leverage_factor(path, kept, 0)
     np.testing.assert_allclose((F @ V) ** 2 @ D, np.transpose(expected))
-    monkeypatch.setattr(block_scores, "_COLUMNS", 20)
-    monkeypatch.setattr(block_scores, "_MANY_ROWS", 20)
+    monkeypatch.setattr(block_scores, "COLUMNS", 20)
+    monkeypatch.setattr(block_scores, "MANY_ROWS", 20)
     total = np.zeros((900, 2))
     for seed in range(200):
         V, D = block_scores._leverage_factor(path, kept, seed)

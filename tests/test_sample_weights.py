@@ -28,6 +28,7 @@ OPTIONS = {
     "ClassifierChain": {"loss": "log"},
     "EnsembleOfChains": {"loss": "log", "sample": "all", "n_chains": 2},
     "GLOCAL": {"n_clusters": 1, "max_iter": 30},
+    "LEML": {"rank": 2},
     "LFLC": {},
     "MLLRC": {},
     "MLSF": {},
