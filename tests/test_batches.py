@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.spatial.distance import cdist
 from scipy.special import expit
 
 from homi import HOMICV
 from homi.datasets import make_correlated
+from homi.io import load_model, save
 from homi.model import batches, block_features, block_scores
 from homi.model.batches import RowsInMemory
 from homi.model.blend import fit_log_odds
@@ -261,3 +263,29 @@ def test_kernel_values_of_all_rows_are_never_held(data, monkeypatch):
     np.testing.assert_allclose(model.decision_function(X), scores, atol=1e-10)
     assert np.array_equal(model.best_estimator_.predict(X), labels)
     assert max(sizes) == 100
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_kernel_values_of_a_block(data, standardize, dtype):
+    X = 5.0 + data[0].astype(dtype)
+    rng = np.random.RandomState(0)
+    kernel_map = KernelMap(X, "rbf", 50, {}, standardize=standardize, rng=rng)
+    values = kernel_map.of_block(X)
+    assert values.dtype == np.float64
+    exact = cdist(*(A.astype(float) for A in scaled(kernel_map, X)), "sqeuclidean")
+    expected = np.exp(-kernel_map.params["gamma"] * exact)
+    np.testing.assert_allclose(values, expected, rtol=0, atol=1e-12)
+
+
+def scaled(kernel_map, X):
+    return kernel_map._scaled(X), kernel_map.landmarks
+
+
+def test_a_model_of_many_rows_is_saved(data, small_sample, tmp_path):
+    X, Y = data
+    model = HOMICV(kernels=["rbf"], **QUICK).fit(X, Y)
+    save(model, tmp_path / "model.homi")
+    loaded = load_model(tmp_path / "model.homi")
+    assert np.array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    assert loaded.search_report_ == model.search_report_

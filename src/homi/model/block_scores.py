@@ -219,7 +219,8 @@ def tabulated(
 ) -> ScoreTable:
     """Return the table of held-out scores of rows; the scores as well go to ``out``."""
     table = ScoreTable(empty.first, empty.step, np.zeros_like(empty.counts))
-    for rows in row_slices(X.shape[0], max(scores.A.shape)):
+    width = scores.A.shape[1] + (0 if scores.kernel_map is None else len(scores.A))
+    for rows in row_slices(X.shape[0], width):
         y = np.asarray(dense(Y[rows]), dtype=np.float64)
         w = None if weights is None else weights[rows]
         found = scores(X[rows], y, w)

@@ -18,10 +18,11 @@ from homi.model.fold_scores import (
     held_out_rows,
 )
 from homi.model.graphs import neighbour_graph
+from homi.model.grid import Grid
 from homi.model.homi import HOMI
 from homi.model.missing_labels import fill_by_folds
 from homi.model.route import Fitted
-from homi.model.search import Grid, Search, climb
+from homi.model.search import Search, climb
 from homi.solver import (
     Correction,
     Params,
