@@ -25,7 +25,7 @@ from homi.model.fold_scores import (
     corrections_by_folds,
     graphs_by_folds,
 )
-from homi.model.graphs import neighbour_graph
+from homi.model.graphs import neighbor_graph
 from homi.model.scoring import OBJECTIVES, check_missing, objective
 from homi.solver import (
     Params,
@@ -77,7 +77,7 @@ def test_corrections_are_measured_on_rows_that_they_have_not_seen():
 def test_graphs_are_measured_on_rows_that_are_not_in_them(container):
     """Ties to rows held out are gone; what is left is scaled to the trace of all."""
     X, Y = random_rows(n=40, m=6, q=4)
-    graph = neighbour_graph(linear_features(container(X), Y, standardize=True), X, 5, 0)
+    graph = neighbor_graph(linear_features(container(X), Y, standardize=True), X, 5, 0)
     found = graphs_by_folds(graph.space, Y, graph.L, [0.7, 2.0], [0.0, 0.4], seed=0)
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)
     whole = graph.L.toarray()
@@ -98,7 +98,7 @@ def test_graphs_are_measured_on_rows_that_are_not_in_them(container):
 
 def test_corrections_of_a_model_with_a_graph():
     X, Y = random_rows(n=40, m=6, q=4)
-    graph = neighbour_graph(linear_features(X, Y, standardize=True), X, 5, 0)
+    graph = neighbor_graph(linear_features(X, Y, standardize=True), X, 5, 0)
     params = {"lam": 0.7, "gamma": 0.4}
     plain = graphs_by_folds(graph.space, Y, graph.L, [0.7], [0.4], seed=0)
     found = corrections_by_folds(graph.space, Y, graph.L, params, [1.0], seed=0)

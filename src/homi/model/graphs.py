@@ -109,7 +109,7 @@ class Graph(NamedTuple):
     L: Matrix = None
 
 
-def neighbour_graph(
+def neighbor_graph(
     space: FeatureSpace, X: Matrix, n_neighbors: int, seed: int
 ) -> Graph:
     """Build the graph of the rows X: approximate where they are too many."""

@@ -20,7 +20,7 @@ from homi.model.fold_scores import (
     graphs_by_folds,
     held_out_rows,
 )
-from homi.model.graphs import Graph, neighbour_graph
+from homi.model.graphs import Graph, neighbor_graph
 from homi.model.grid import Grid
 from homi.model.scoring import Array, Objective
 from homi.solver import RowsOnPath, ridge_path, weight_path, with_shares
@@ -253,7 +253,7 @@ class Search:
         for s in sorted(grid.n_neighbors, key=lambda s: abs(np.log(s / 10))):
             if self._out_of_time():
                 return
-            graph = neighbour_graph(self.space, self.features.X, s, self.seed)
+            graph = neighbor_graph(self.space, self.features.X, s, self.seed)
             self._try_graph(graph, chosen | {"n_neighbors": int(s)}, lams, grid.gammas)
             if self.best.params["gamma"] == 0:
                 return
