@@ -180,7 +180,7 @@ def page_of(found: dict[str, list[dict[str, Any]]], model: HOMICV) -> str:
     for name, records in found.items():
         cells = [mean(records, method, i) for i in (0, 1) for method in methods]
         text += line([name, *cells])
-    text += TIME + "\n" + head(["data", "labels fit", "joint model", "1,000 rows"])
+    text += TIME + "\n" + head(["data", "fit", "joint model", "1,000 rows"])
     for name, records in found.items():
         values = [np.mean([r[k] for r in records]) for k in ("fit", "joint", "predict")]
         text += line([name, *(f"{value:.2f}" for value in values)])

@@ -128,6 +128,18 @@ def test_nothing_known_and_everything_known(model):
     np.testing.assert_array_equal(model.probabilities(S, everything), everything)
 
 
+def test_labels_without_anything_in_common_say_nothing():
+    """All sets are as frequent as independent labels make them."""
+    every = np.array(list(product([0.0, 1.0], repeat=4)))
+    sets = LabelSets(every, np.zeros(16), np.zeros(16))
+    weights = Weights(0.0, 0.9, 0.8)
+    alone = JointModel(np.eye(4), sets, Sharpness(1.0, 6.0), weights)
+    rng = np.random.default_rng(10)
+    S, Y = rng.normal(size=(30, 4)), some_known(rng, 30, 4)
+    unknown = np.isnan(Y)
+    np.testing.assert_allclose(alone.log_odds(S, Y)[unknown], S[unknown], atol=1e-9)
+
+
 def test_known_labels_come_back_as_given(model):
     rng = np.random.default_rng(6)
     S, Y = rng.normal(size=(40, 6)), some_known(rng, 40, 6)
