@@ -7,14 +7,14 @@ from scipy.spatial.distance import cdist
 from scipy.special import expit
 
 from homi import HOMICV
-from homi.datasets import make_correlated
 from homi.io import load_model, save
-from homi.model import batches, block_features, block_scores
+from homi.model import batches, block_features, block_scores, final_features
 from homi.model.batches import RowsInMemory
 from homi.model.blend import fit_log_odds
 from homi.model.block_features import KernelFeatures, mapped_moments
 from homi.model.block_scores import ScoreTable
 from homi.model.kernel_map import KernelMap, Triangle
+from homi.model.range_basis import RangeBasis
 from homi.model.scoring import negative_log_loss
 from homi.moments import Moments
 from homi.solver import ridge_path
@@ -122,15 +122,29 @@ def test_sparse_rows(data, small_sample):
     )
 
 
-def test_wide_rows_are_fitted_in_a_span(small_sample, monkeypatch):
-    from homi.model import final_features
-
+def test_wide_rows_are_fitted_in_their_leading_directions(small_sample, monkeypatch):
     monkeypatch.setattr(final_features, "_MOST_FEATURES", 30)
-    X, Y, *_ = make_correlated(700, n_features=60, n_labels=5, random_state=0)
-    model = HOMICV(kernels=[], **QUICK)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(700, 60)) * 0.8 ** np.arange(60)
+    Y = (X[:, :4] + 0.1 * rng.normal(size=(700, 4)) > 0.3).astype(int)
+    settings = QUICK | {"kernels": [], "standardize": False}
+    model = HOMICV(**settings)
     scores = model.fit_held_out(X, Y)
-    assert np.mean((scores > 0) == Y) > np.mean(Y == 0)
-    assert model.best_estimator_.coef_.shape == (5, 60)
+    assert np.mean((scores > 0) == Y) > 0.9
+    assert model.best_estimator_.coef_.shape == (4, 60)
+    monkeypatch.setattr(final_features, "_MOST_FEATURES", 100)
+    full = HOMICV(**settings).fit_held_out(X, Y)
+    np.testing.assert_allclose(expit(scores), expit(full), atol=0.02)
+
+
+def test_a_range_basis_is_that_of_a_singular_value_decomposition():
+    rng = np.random.default_rng(0)
+    X = sparse.csr_array(rng.normal(size=(200, 50)) * 0.5 ** np.arange(50))
+    scale = rng.random(50) + 0.5
+    Q = RangeBasis(X, scale, 20, seed=0).written_out()
+    np.testing.assert_allclose(Q.T @ Q, np.eye(20), atol=1e-12)
+    leading = np.linalg.svd(X.toarray() / scale)[2][:8]
+    np.testing.assert_allclose(np.linalg.norm(leading @ Q, axis=1), 1.0, atol=1e-6)
 
 
 def test_the_report_has_the_rows_of_each_stage(data, small_sample):
