@@ -40,9 +40,15 @@ class LabelSets(NamedTuple):
 
 
 def seen_sets(
-    Y: Array, weights: Array | None = None, most: int = MOST_SETS
+    Y: Array,
+    weights: Array | None = None,
+    most: int = MOST_SETS,
+    least_rows: int = 1,
 ) -> LabelSets:
     """Return the most frequent label sets of training rows.
+
+    Sets of fewer than ``least_rows`` rows are left out. If none is left, the only one
+    has no label, and says nothing about any.
 
     The log-weight of a set is 0.3 of the logarithm of its frequency over that of
     independent labels.
@@ -52,7 +58,10 @@ def seen_sets(
     counts = np.bincount(group.ravel(), w)
     # Sets of the same frequency in random order: np.unique has sorted them by label.
     shuffled = np.random.default_rng(0).permutation(len(counts))
-    kept = shuffled[np.argsort(-counts[shuffled], kind="stable")][:most]
+    kept = shuffled[np.argsort(-counts[shuffled], kind="stable")]
+    kept = kept[np.bincount(group.ravel())[kept] >= least_rows][:most]
+    if not len(kept):
+        return LabelSets(np.zeros((1, Y.shape[1])), np.zeros(1))
     members, total = members[kept], w.sum()
     odds = np.log((w @ Y + 0.5) / (w @ (1.0 - Y) + 0.5))
     alone = members @ log_expit(odds) + (1.0 - members) @ log_expit(-odds)
