@@ -45,15 +45,25 @@ class LabelSets(NamedTuple):
 
 
 def seen_sets(
-    Y: Array, weights: Array | None = None, most: int = MOST_SETS
+    Y: Array,
+    weights: Array | None = None,
+    most: int = MOST_SETS,
+    least_rows: int = 1,
 ) -> LabelSets:
-    """Return the most frequent label sets of training rows."""
+    """Return the most frequent label sets of training rows.
+
+    Sets of fewer than ``least_rows`` rows are left out. If none is left, the only one
+    has no label, and says nothing about any.
+    """
     w = np.ones(len(Y)) if weights is None else weights
     members, group = np.unique(Y, axis=0, return_inverse=True)
     counts = np.bincount(group.ravel(), w)
     # Sets of the same frequency in random order: np.unique has sorted them by label.
     shuffled = np.random.default_rng(0).permutation(len(counts))
-    kept = shuffled[np.argsort(-counts[shuffled], kind="stable")][:most]
+    kept = shuffled[np.argsort(-counts[shuffled], kind="stable")]
+    kept = kept[np.bincount(group.ravel())[kept] >= least_rows][:most]
+    if not len(kept):
+        return LabelSets(np.zeros((1, Y.shape[1])), np.zeros(1), np.zeros(1))
     members = members[kept]
     odds = np.log((w @ Y + 0.5) / (w @ (1.0 - Y) + 0.5))
     independent = members @ log_expit(odds) + (1.0 - members) @ log_expit(-odds)

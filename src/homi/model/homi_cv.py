@@ -48,6 +48,8 @@ from homi.model.summary import SummaryMixin
 from homi.model.weights import check_label_weight
 from homi.typing import Fields, Mask, Matrix, MatrixLike, RandomState
 
+#: Without kernels and trees, label sets of fewer training rows are not kept.
+_LEAST_ROWS = 5
 #: Keys of ``cv_results_``.
 _COLUMNS = ("params", "score", "held_out", "weighted")
 
@@ -581,7 +583,14 @@ class HOMICV(
             rows = known.all(axis=1)
             weights = None if weights is None else weights[rows]
             held_out, Y = held_out[rows], Y[rows]
-        return fit_joint_model(held_out, Y, weights)
+        # A model without kernels and trees promises to hold no training row.
+        holds_rows = self.trees is not False or self._some_kernel()
+        least = 1 if holds_rows else _LEAST_ROWS
+        return fit_joint_model(held_out, Y, weights, least_rows=least)
+
+    def _some_kernel(self) -> bool:
+        widths = _checked("widths", self.widths, _WIDTHS)
+        return len(self.kernels) > 0 and len(widths) > 0
 
     def _tell(self, groups: Any, X: Matrix, y: Matrix) -> Any:
         """Return what tells callbacks of each group of candidates that was tried."""
