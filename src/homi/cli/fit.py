@@ -41,6 +41,8 @@ def fit(
 
     Texts: homi fit posts.csv --text body --labels 'tag_*' --tune macro_f1
 
+    Tags such as "python;numpy": homi fit posts.csv --text body --tags tags
+
     The paper's settings: homi fit emotions.arff --labels emotions.xml --paper
     """
     started = time.perf_counter()
@@ -61,10 +63,13 @@ def _write(made: Made, given: LabeledRows, choice: ColumnChoice, output: Path) -
     digest = file_sha256(given.path)
     data = {"file": given.path.name, "sha256": digest, "rows": len(given.Y)}
     if made.columns is None:
-        preprocessing, transformer = {"text": choice.text}, None
+        preprocessing: Fields = {"text": choice.text}
+        transformer = None
     else:
         preprocessing = made.columns.to_dict() | {"dropped": given.dropped}
         transformer = made.columns.transformer
+    if given.tags is not None:
+        preprocessing["tags"] = [given.tags.name, given.tags.separator]
     save(
         made.model,
         output,

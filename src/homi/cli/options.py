@@ -64,6 +64,22 @@ Labels = Annotated[
         "repeated. ARFF, LIBSVM and npz files may state their labels themselves.",
     ),
 ]
+Tags = Annotated[
+    str | None,
+    typer.Option(
+        "--tags",
+        help="Column that holds all tags of a row, such as 'python;numpy' or a JSON "
+        "list, instead of --labels.",
+    ),
+]
+TagSep = Annotated[
+    str | None,
+    typer.Option(
+        "--tag-sep",
+        help="Separator of --tags, or json. Default: ; | , or json, as the column "
+        "shows.",
+    ),
+]
 Text = Annotated[
     list[str] | None,
     typer.Option(

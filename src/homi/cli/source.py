@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import typer
 from numpy.typing import NDArray
 from scipy import sparse
 
-from homi.budget import Budget
+from homi.budget import Budget, Refused
 from homi.cli.options import Drop, Labels, Text
+from homi.cli.tags import TagChoice, TagColumn, are_tags, known_tags
 from homi.datasets.dataset import Table
 from homi.datasets.files import short, split_name
 from homi.datasets.labels import check_unique, chosen_columns, indicators
@@ -80,6 +84,17 @@ class File:
             ]
         cells = [[_text(cell) for cell in column] for column in columns]
         return ["\n".join(row) for row in zip(*cells, strict=True)]
+
+    def first_strings(self, j: int, most: int = 1000) -> list[str]:
+        """Return the first strings of a column of a CSV, TSV or Parquet file."""
+        if self.raw is None:
+            return []
+        texts = table_parsers(self.path).texts
+        try:
+            cells = texts(self.raw[j][:most], self.names[j], self.budget)
+        except Refused:  # nested values
+            return []
+        return [cell for cell in cells if isinstance(cell, str)]
 
     def position(self, name: str) -> int:
         """Return the position of a column."""
@@ -148,15 +163,21 @@ class LabeledRows:
     Y: NDArray[np.int8]
     label_names: list[str]
     dropped: list[str]
+    tags: TagColumn | None = None
 
 
 @dataclass(frozen=True)
-class ColumnChoice:
+class ColumnChoice(TagChoice):
     """Options that say which columns are what; an option group of `command`."""
 
     labels: Labels = None
     text: Text = None
     drop: Drop = None
+
+    def __post_init__(self) -> None:
+        """Refuse options that do not go together."""
+        if self.tags and self.labels:
+            raise typer.BadParameter("--tags and --labels both name labels; pass one.")
 
     def files(self, file: Path) -> list[Path]:
         """Return a training file, and the files that may name its labels."""
@@ -165,26 +186,23 @@ class ColumnChoice:
 
     def read(self, file: Path) -> LabeledRows:
         """Read the rows of a training file."""
-        chosen = (self.labels or [], self.text or [], self.drop or [])
-        return read_labeled(open_file(file), *chosen)
+        return read_labeled(open_file(file), self)
 
 
-def read_labeled(
-    file: File, labels: list[str], text: list[str], drop: list[str]
-) -> LabeledRows:
+def read_labeled(file: File, choice: ColumnChoice) -> LabeledRows:
     """Return features and labels of a training file.
 
     Columns that are neither labels nor dropped are features, unless texts are.
     """
+    text = choice.text or []
     with with_file_name(file.path):
-        dropped = file.matching(drop)
-        chosen, table = _labels(file, labels, dropped)
+        dropped = file.matching(choice.drop or [])
+        chosen, Y, label_names, tags = _labels(file, choice, dropped)
         names = [file.names[j] for j in sorted(dropped)]
         if text:
             _check_texts(file, chosen, text)
-            return LabeledRows(
-                file.path, None, file.texts(text), indicators(table), table.names, names
-            )
+            texts = file.texts(text)
+            return LabeledRows(file.path, None, texts, Y, label_names, names, tags)
         taken = chosen | dropped
         rest = [j for j in range(len(file.names)) if j not in taken]
         if not rest:
@@ -192,10 +210,10 @@ def read_labeled(
                 f"no feature column is left: {len(chosen)} of {len(file.names)} "
                 f"columns are labels and --drop ignores {len(dropped)}; drop fewer."
             )
-        Y = indicators(table)
         if not len(Y):
             raise ValueError("has no rows; give a file with one or more.")
-        return LabeledRows(file.path, file.take(rest), None, Y, table.names, names)
+        features = file.take(rest)
+        return LabeledRows(file.path, features, None, Y, label_names, names, tags)
 
 
 def _check_texts(file: File, labels: set[int], text: list[str]) -> None:
@@ -209,7 +227,32 @@ def _check_texts(file: File, labels: set[int], text: list[str]) -> None:
             )
 
 
-def _labels(file: File, labels: list[str], dropped: set[int]) -> tuple[set[int], Table]:
+#: Label columns, indicator matrix, names of labels, and the column of tags.
+_Labels = tuple[set[int], NDArray[np.int8], list[str], TagColumn | None]
+
+
+def _labels(file: File, choice: ColumnChoice, dropped: set[int]) -> _Labels:
+    if choice.tags:
+        return _tags(file, choice.tags, choice.tag_sep)
+    chosen, table = _label_columns(file, choice.labels or [], dropped)
+    return chosen, indicators(table), table.names, None
+
+
+def _tags(file: File, name: str, separator: str | None) -> _Labels:
+    if file.stated is not None:
+        raise ValueError("this format states its labels itself; omit --tags.")
+    position, cells = file.position(name), file.texts([name])
+    column = TagColumn.of(name, cells, separator)
+    rows = column.rows(cells, file.budget)
+    names = sorted(set(chain.from_iterable(rows)))
+    if not names:
+        raise ValueError(f"column {short(name)} holds no tag; name another by --tags.")
+    return {position}, known_tags(rows, names, file.budget)[0], names, column
+
+
+def _label_columns(
+    file: File, labels: list[str], dropped: set[int]
+) -> tuple[set[int], Table]:
     if file.stated is not None:
         if labels:
             raise ValueError("this format states its labels itself; omit --labels.")
@@ -217,11 +260,26 @@ def _labels(file: File, labels: list[str], dropped: set[int]) -> tuple[set[int],
     if not labels and file.said is None:
         raise ValueError(
             "nothing says which columns are labels; pass --labels 'tag_*', 'last 6', "
-            "a name, or a Mulan .xml file, once or more often."
+            "a name, or a Mulan .xml file, once or more often"
+            f"{_or_tags(file, range(len(file.names)))}."
         )
     wanted: list[Any] = [*labels] or [file.said]
     chosen = {j for one in wanted for j in chosen_columns(file.names, one)} - dropped
+    if found := _or_tags(file, sorted(chosen)):
+        raise ValueError(f"a label column must hold 0 and 1{found}.")
     return chosen, file.take(sorted(chosen))
+
+
+def _or_tags(file: File, columns: Iterable[int]) -> str:
+    """Return advice to pass --tags if one of the columns holds tags."""
+    for j in columns:
+        cells, name = file.first_strings(j), file.names[j]
+        if are_tags(cells):
+            return (
+                f"; column {short(name)} holds tags, such as "
+                f"{short(max(cells, key=len))}: pass --tags {shlex.quote(name)}"
+            )
+    return ""
 
 
 @contextmanager
