@@ -1,14 +1,23 @@
-"""Tables as people have them, from file to predictions: tags in one column."""
+"""Tables as people have them, from file to predictions."""
 
+import bz2
+import gzip
+import io
 import json
+import lzma
+import sys
+import zipfile
 
 import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from homi.budget import Budget
 from homi.cli.app import app
 from homi.cli.tags import TagColumn, are_tags
+from homi.datasets import read
+from homi.datasets.sniff import sniff
 from homi.io import load_file
 
 WORDS = {"python": "import def", "numpy": "array axis", "C, C++": "pointer malloc"}
@@ -181,3 +190,152 @@ def test_what_is_certainly_tags():
     assert not are_tags(["Rome, Italy", "Oslo, Norway"])
     assert not are_tags(["a", "b"])
     assert not are_tags([])
+
+
+def measured(n=60, seed=0):
+    """Numbers, words that are no ASCII, and two labels."""
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(rng.normal(size=(n, 2)).round(4), columns=["größe", "b"])
+    table["ort"] = rng.choice(["Köln", "Århus"], n)
+    table["tag_x"] = (table["größe"] > 0).astype(int)
+    table["tag_y"] = (table["b"] + (table["ort"] == "Köln") > 0).astype(int)
+    return table
+
+
+def packed_as(suffix, data, path):
+    if suffix == ".zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("__MACOSX/x", b"aside")
+            archive.writestr("../rows.csv", data)
+        return
+    packers = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress}
+    path.write_bytes((packers | {".bz2": bz2.compress})[suffix](data))
+
+
+FORMS = {
+    "excel": (";", ",", "cp1252", "\r\n", ".csv.gz"),
+    "tabs": ("\t", ".", "utf-16", "\n", ".csv"),
+    "bars": ("|", ".", "utf-8-sig", "\r\n", ".csv.xz"),
+    "zip": (",", ".", "utf-8", "\n", ".csv.zip"),
+    "commas": (",", ".", "latin-1", "\n", ".tsv.bz2"),
+}
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("plain")
+    measured().to_csv(directory / "rows.csv", index=False)
+    options = ["-l", "tag_*", "--paper", "--neighbors", "2", "-o"]
+    result = run("fit", directory / "rows.csv", *options, directory / "m.homi")
+    assert "Read as" not in result.stdout
+    return directory
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_way_to_write_a_table_is_the_same_table(form, plain, tmp_path):
+    delimiter, decimal, encoding, end, suffix = FORMS[form]
+    text = measured().to_csv(
+        sep=delimiter, decimal=decimal, index=False, lineterminator=end
+    )
+    path = tmp_path / f"rows{suffix}"
+    packed_as(path.suffix if suffix.count(".") > 1 else "", text.encode(encoding), path)
+    options = ["-l", "tag_*", "--paper", "--neighbors", "2", "-o"]
+    result = run("fit", path, *options, tmp_path / "m.homi")
+    if form == "excel":
+        said = "Read as: encoding cp1252, cells between semicolons, decimal commas."
+        assert said in result.stdout
+    outputs = []
+    for model, file in (
+        (plain / "m.homi", plain / "rows.csv"),
+        (tmp_path / "m.homi", path),
+    ):
+        words = ["predict", model, file, "--scores", "--keep", "ort"]
+        outputs.append(run(*words).stdout)
+    assert outputs[0] == outputs[1]
+    assert "Köln" in outputs[0]
+
+
+def test_json_lines_are_a_table(plain, tmp_path):
+    path = tmp_path / "rows.jsonl"
+    measured().to_json(path, orient="records", lines=True, double_precision=15)
+    words = ["--scores", "--keep", "ort"]
+    expected = run("predict", plain / "m.homi", plain / "rows.csv", *words).stdout
+    assert run("predict", plain / "m.homi", path, *words).stdout == expected
+
+
+def test_json_lines_with_lists_of_tags(tmp_path):
+    table, tags = posts()
+    rows = [
+        json.dumps({"body": text, "tags": row} if row else {"body": text, "tags": None})
+        for text, row in zip(table["body"], tags, strict=True)
+    ]
+    (tmp_path / "posts.ndjson").write_text("\n".join(rows))
+    options = ["--text", "body", "--tags", "tags", "--paper", "-q", "-o"]
+    run("fit", tmp_path / "posts.ndjson", *options, tmp_path / "m.homi")
+    out = run("predict", tmp_path / "m.homi", tmp_path / "posts.ndjson").stdout
+    found = pd.read_csv(io.StringIO(out))["tags"].map(json.loads)
+    assert found.map(set).isin([set(row) for row in tags]).all()
+    assert "json" in load_file(tmp_path / "m.homi").preprocessing["tags"]
+
+
+def test_the_same_without_pyarrow(tmp_path, monkeypatch):
+    text = measured().to_csv(sep=";", decimal=",", index=False)
+    path = tmp_path / "rows.csv"
+    path.write_bytes(text.encode("cp1252"))
+    fast = read(path, labels="tag_*")
+    parsers = sys.modules["homi.datasets.read"]  # not the function
+    monkeypatch.setattr(parsers, "find_spec", lambda name: None)
+    slow = read(path, labels="tag_*")
+    np.testing.assert_array_equal(fast.X, slow.X)
+    assert fast.feature_names == slow.feature_names == ["größe", "b", "ort"]
+    np.testing.assert_array_equal(fast.X[:, 0], measured()["größe"])
+
+
+def test_the_first_byte_that_is_not_utf8_may_be_late(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_bytes(b"a,b,y\n" + b"1,x,0\n" * 20_000 + b"2,\xe9,1\n")
+    assert sniff(path, Budget.of(path)).encoding == "cp1252"
+    assert len(read(path, labels="y").Y) == 20_001
+
+
+@pytest.mark.parametrize(
+    ("text", "delimiter"),
+    [
+        ("a,b\n1,2\n", ","),
+        ("a;b\n1,5;2,5\n", ";"),
+        ("a, in m;b\n1,5;2\n1;2\n", ";"),
+        ("a;b,y\n1,2\n", ","),
+        ('"a;b",y\n1,2\n', ","),
+        ("body\nfirst; second\n", ","),
+        ("a,b\n1\n", ","),
+    ],
+)
+def test_delimiters(text, delimiter, tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text(text)
+    assert sniff(path, Budget.of(path)).delimiter == delimiter
+
+
+def test_bombs_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOMI_MAX_MEMORY", "2e7")
+    line = b"1,2\n" * (1 << 20)
+    with zipfile.ZipFile(
+        tmp_path / "bomb.csv.zip", "w", zipfile.ZIP_DEFLATED
+    ) as archive:
+        archive.writestr("bomb.csv", b"a,tag\n" + line * 6)
+    text = refused("fit", tmp_path / "bomb.csv.zip", "-l", "tag")
+    assert "need more than the 20 MB of memory" in text
+    with zipfile.ZipFile(tmp_path / "two.csv.zip", "w") as archive:
+        archive.writestr("a.csv", b"a")
+        archive.writestr("b.csv", b"a")
+    assert "an archive of 2 files" in refused("fit", tmp_path / "two.csv.zip")
+    (tmp_path / "no.csv.zip").write_bytes(b"PK\x03\x04 no")
+    assert "no zip archive" in refused("fit", tmp_path / "no.csv.zip")
+    keys = "\n".join(json.dumps({str(i): 1}) for i in range(3_000))
+    (tmp_path / "keys.jsonl").write_text(keys)
+    assert "3,000 columns need more" in refused("fit", tmp_path / "keys.jsonl")
+
+
+def test_zip_archives_are_not_written(plain, tmp_path):
+    words = ["predict", plain / "m.homi", plain / "rows.csv"]
+    run(*words, "-o", tmp_path / "tags.csv.zip", code=2)

@@ -91,6 +91,8 @@ def _facts(made: Made, given: LabeledRows, output: Path, seconds: float) -> Fiel
         "labels": given.label_names,
         "seconds": round(seconds, 3),
     }
+    if given.read_as:
+        facts["read_as"] = given.read_as
     if isinstance(core, HOMICV):
         facts["chosen"] = core.best_params_
         facts["scoring"], facts["score"] = core._scoring(), core.best_score_
@@ -106,6 +108,8 @@ def _summary(facts: Fields) -> str:
         f"{facts['model']} of {facts['rows']} rows, {facts['features']} features and "
         f"{len(facts['labels'])} labels, in {facts['seconds']:.1f} s."
     ]
+    if "read_as" in facts:
+        lines.append(f"Read as: {facts['read_as']}.")
     if "chosen" in facts:
         chosen = ", ".join(f"{k}={_short(v)}" for k, v in facts["chosen"].items())
         name, score = str(facts["scoring"]), facts["score"]

@@ -36,6 +36,8 @@ class LoadedModel:
 
     def rows(self, file: File, *, quiet: bool) -> Any:
         """Return the rows of a file; columns are matched by name, in any order."""
+        if about := file.dialect.about:
+            print_note(f"Note: {file.path} is read as: {about}.", quiet=quiet)
         rows = self._rows(file, quiet=quiet)
         if not (len(rows) if isinstance(rows, list) else rows.shape[0]):
             raise ValueError(f"{file.path} has no rows; give a file with one or more.")

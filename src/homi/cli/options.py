@@ -49,7 +49,10 @@ class MissingName(StrEnum):
 #: The largest seed that numpy takes.
 MOST_SEED = 2**32 - 1
 
-FORMATS = ".csv, .tsv, .parquet, .arff, .libsvm or .npz, also packed as .gz, .xz, .bz2"
+FORMATS = (
+    ".csv, .tsv, .parquet, .jsonl, .arff, .libsvm or .npz, also packed as .gz, .xz, "
+    ".bz2, .zip"
+)
 
 Rows = Annotated[Path, typer.Argument(metavar="FILE", help=f"Rows: {FORMATS}.")]
 Model = Annotated[

@@ -6,7 +6,7 @@ import fnmatch
 import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,8 @@ from homi.cli.tags import TagChoice, TagColumn, are_tags, known_tags
 from homi.datasets.dataset import Table
 from homi.datasets.files import short, split_name
 from homi.datasets.labels import check_unique, chosen_columns, indicators
-from homi.datasets.read import TABLES, parser, table_parsers
+from homi.datasets.read import JSON_LINES, TABLES, parser, table_parsers
+from homi.datasets.sniff import Dialect, sniff
 
 #: Formats that store no zeros, and so may lack columns of zeros.
 SPARSE = {".libsvm", ".svm", ".svmlight", ".txt"}
@@ -47,6 +48,8 @@ class File:
         Which columns are labels, if the file says so.
     budget : Budget or None
         Memory that the file may still take.
+    dialect : Dialect
+        How a CSV or TSV file is written.
     """
 
     path: Path
@@ -56,6 +59,7 @@ class File:
     stated: Table | None = None
     said: Any = None
     budget: Budget | None = None
+    dialect: Dialect = field(default_factory=Dialect)
 
     @property
     def leaves_out_zeros(self) -> bool:
@@ -68,13 +72,14 @@ class File:
             return self.table.take(columns)
         assert self.raw is not None
         names, raw = [self.names[j] for j in columns], [self.raw[j] for j in columns]
-        return table_parsers(self.path).content(names, raw, self.budget).table
+        content = table_parsers(self.path).content
+        return content(names, raw, self.budget, self.dialect.decimal).table
 
     def texts(self, names: list[str]) -> list[str]:
         """Return one text per row, several columns joined; a missing text is empty."""
         if self.raw is None:
             raise ValueError(
-                f"{self.path}: texts are read from .csv, .tsv and .parquet files only."
+                f"{self.path}: texts are read from {', '.join(TABLES)} files only."
             )
         texts = table_parsers(self.path).texts
         with with_file_name(self.path):
@@ -136,12 +141,14 @@ def open_file(path: Path) -> File:
     try:
         budget = Budget.of(path)
         if form in TABLES and not path.is_dir():
-            parsers = table_parsers(path)
-            is_parquet = form == ".parquet"
-            columns_of = parsers.parquet_columns if is_parquet else parsers.text_columns
-            names, columns = columns_of(path, budget)
+            parsers, dialect = table_parsers(path), Dialect()
+            if form == ".parquet":
+                names, columns = parsers.parquet_columns(path, budget)
+            else:
+                dialect = dialect if form in JSON_LINES else sniff(path, budget)
+                names, columns = parsers.text_columns(path, budget, dialect)
             check_unique(names, "column")
-            return File(path, names, raw=columns, budget=budget)
+            return File(path, names, raw=columns, budget=budget, dialect=dialect)
         content = parser(path)(path, budget)
     except ModuleNotFoundError:
         raise
@@ -164,6 +171,7 @@ class LabeledRows:
     label_names: list[str]
     dropped: list[str]
     tags: TagColumn | None = None
+    read_as: str = ""
 
 
 @dataclass(frozen=True)
@@ -186,7 +194,8 @@ class ColumnChoice(TagChoice):
 
     def read(self, file: Path) -> LabeledRows:
         """Read the rows of a training file."""
-        return read_labeled(open_file(file), self)
+        opened = open_file(file)
+        return replace(read_labeled(opened, self), read_as=opened.dialect.about)
 
 
 def read_labeled(file: File, choice: ColumnChoice) -> LabeledRows:
