@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from homi import HOMI
 from homi.budget import Budget
 from homi.cli.app import app
 from homi.cli.tags import TagColumn, are_tags
@@ -339,3 +340,104 @@ def test_bombs_are_refused(tmp_path, monkeypatch):
 def test_zip_archives_are_not_written(plain, tmp_path):
     words = ["predict", plain / "m.homi", plain / "rows.csv"]
     run(*words, "-o", tmp_path / "tags.csv.zip", code=2)
+
+
+def mixed_table(n=60, seed=0):
+    """A table with all kinds of columns, and labels that depend on the dates."""
+    rng = np.random.default_rng(seed)
+    days = pd.to_timedelta(rng.integers(0, 1500, n), unit="D")
+    table = pd.DataFrame({"order_id": rng.permutation(n), "key": rng.random(n)})
+    table["key"] = [f"k-{value:.9f}" for value in table["key"]]
+    table["when"] = pd.Timestamp("2020-01-05 10:30") + days
+    table["paid"] = rng.random(n) < 0.5
+    table["size"] = rng.normal(size=n)
+    table["tag_weekend"] = (table["when"].dt.day_of_week >= 5).astype(int)
+    table["tag_new"] = (table["when"].dt.year > 2021).astype(int)
+    table.loc[3, "when"] = pd.NaT
+    table.loc[[4, 5], "size"] = np.nan
+    return table
+
+
+NUMBERS = ["when.year", "when.month", "when.day", "when.weekday", "when.hour", "size"]
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".jsonl"])
+def test_dates_gaps_booleans_and_identifiers(suffix, tmp_path):
+    path, table = tmp_path / f"rows{suffix}", mixed_table()
+    if suffix == ".parquet":
+        table.to_parquet(path)
+    elif suffix == ".csv":
+        table.to_csv(path, index=False)
+    else:
+        rows = table.assign(when=table["when"].astype(str).replace("NaT", None))
+        rows.to_json(path, orient="records", lines=True)
+    options = ["-l", "tag_*", "--paper", "--neighbors", "2", "-o", tmp_path / "m.homi"]
+    text = run("fit", path, *options).stdout
+    assert "Left out as identifiers: 'order_id', 'key'." in text
+    assert "Read as dates (year-month-day): 'when', as year, month, day" in text
+    assert "imputed: 2 in 'size', 1 in 'when.year'" in text
+    model = load_file(tmp_path / "m.homi")
+    features = list(model.model.feature_names_in_)
+    assert set(NUMBERS) <= {*features}
+    assert any(name.startswith("paid") for name in features)
+    assert model.preprocessing["dropped"] == ["order_id", "key"]
+    words = ["predict", tmp_path / "m.homi", path, "--scores", "--keep", "when"]
+    result = run(*words)
+    assert "unknown to the model" not in result.stderr
+    # The same by hand.
+    when, paid = table["when"], table["paid"].astype(int)
+    X = pd.DataFrame({"size": table["size"]})
+    for part in ("year", "month", "day", "hour"):
+        X[f"when.{part}"] = getattr(when.dt, part)
+    X["when.weekday"] = when.dt.day_of_week
+    X = X.fillna(X.mean())
+    for name in features:
+        if name.startswith("paid"):
+            is_false = name.lower().endswith("=false")
+            X[name] = 1 - paid if is_false else paid
+    Y = table[["tag_weekend", "tag_new"]].to_numpy()
+    expected = HOMI(n_neighbors=2).fit(X[features].to_numpy(), Y)
+    found = pd.read_csv(io.StringIO(result.stdout)).filter(like="score:")
+    np.testing.assert_allclose(
+        found, expected.decision_function(X[features].to_numpy()), atol=1e-6
+    )
+
+
+def test_dates_must_be_dates_when_predicting(tmp_path):
+    table = mixed_table()
+    table["when"] = table["when"].dt.strftime("%d.%m.%Y")
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    options = ["-l", "tag_*", "--paper", "--neighbors", "2", "-o", tmp_path / "m.homi"]
+    assert (
+        "dates (day/month/year)" in run("fit", tmp_path / "rows.csv", *options).stdout
+    )
+    table.loc[7, "when"] = "soon"
+    table.to_csv(tmp_path / "new.csv", index=False)
+    words = ["predict", tmp_path / "m.homi", tmp_path / "new.csv"]
+    assert "'soon' in row 8, and held dates as day/month/year" in refused(*words)
+    table.drop(columns="when").to_csv(tmp_path / "new.csv", index=False)
+    assert "lacks the column(s) of dates 'when'" in refused(*words)
+
+
+def test_texts_are_found_if_nothing_else_is_there(tmp_path):
+    table, tags = posts()
+    table["body"] += [f" number {i}" for i in range(len(table))]
+    table["url"] = [f"https://example.org/{i}" for i in range(len(table))]
+    table["tags"] = [";".join(row) for row in tags]
+    table.to_csv(tmp_path / "posts.csv", index=False)
+    words = ["fit", tmp_path / "posts.csv", "--tags", "tags", "--paper"]
+    text = run(*words, "-o", tmp_path / "m.homi").stdout
+    assert "Left out as identifiers: 'url'." in text
+    assert "Read as texts: 'body'." in text
+    assert load_file(tmp_path / "m.homi").preprocessing["text"] == ["body"]
+    run("predict", tmp_path / "m.homi", tmp_path / "posts.csv")
+    rng = np.random.default_rng(0)
+    table = pd.concat([table] * 10).assign(size=rng.normal(size=400))
+    table["city"] = [f"city {i % 300}" for i in range(400)]
+    table["body"] += [f" {i}" for i in range(400)]
+    table.to_csv(tmp_path / "posts.csv", index=False)
+    text = refused(*words)
+    assert "'city': free text" in text
+    assert "run again with --text body for a model of texts only" in text
+    assert "--drop body" in text
+    assert "--drop city" in text

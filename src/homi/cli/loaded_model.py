@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
-from homi.cli.columns import Column, Columns, texts
+from homi.cli.columns import Column, Columns, counted, texts
+from homi.cli.kinds import ORDERS
 from homi.cli.recipe import last_step
-from homi.cli.source import File, listed, read_features, read_labels, with_file_name
+from homi.cli.source import (
+    File,
+    listed,
+    read_features,
+    read_labels,
+    with_file_name,
+)
 from homi.cli.tags import TagChoice, TagColumn, known_tags
 from homi.cli.terminal import print_note
 from homi.io import ModelFile, ModelFileError, load_file
@@ -33,14 +40,14 @@ class LoadedModel:
     text: list[str]
     dropped: list[str]
     tags: TagColumn | None = None
+    dates: dict[str, str] = field(default_factory=dict)
 
     def rows(self, file: File, *, quiet: bool) -> Any:
         """Return the rows of a file; columns are matched by name, in any order."""
         if about := file.dialect.about:
             print_note(f"Note: {file.path} is read as: {about}.", quiet=quiet)
         rows = self._rows(file, quiet=quiet)
-        if not (len(rows) if isinstance(rows, list) else rows.shape[0]):
-            raise ValueError(f"{file.path} has no rows; give a file with one or more.")
+        _check_rows(len(rows) if isinstance(rows, list) else rows.shape[0], file)
         return rows
 
     def _rows(self, file: File, *, quiet: bool) -> Matrix:
@@ -48,6 +55,11 @@ class LoadedModel:
             return file.texts(self.text)
         if self.columns is None:
             return self._by_position(file)
+        if lost := [name for name in self.dates if name not in file.names]:
+            raise ValueError(
+                f"{file.path} lacks the column(s) of dates {listed(lost)}; add them."
+            )
+        file = file.with_dates(self.dates)
         known = [*self._label_columns, *self.dropped]
         table, unknown = read_features(file, self.columns.names, known)
         if unknown:
@@ -56,7 +68,14 @@ class LoadedModel:
                 f"model and ignored: {listed(unknown)}.",
                 quiet=quiet,
             )
+        _check_rows(table.values.shape[0], file)
         with with_file_name(file.path):
+            if imputed := self.columns.imputed(table):
+                print_note(
+                    "Note: values that are missing or unknown words are imputed: "
+                    f"{counted(imputed)}.",
+                    quiet=quiet,
+                )
             return self.columns.transform(table)
 
     def _by_position(self, file: File) -> Any:
@@ -135,6 +154,11 @@ class LoadedModel:
         return predicted_labels(self.model, X, len(self.label_names)).astype(np.int8)
 
 
+def _check_rows(count: int, file: File) -> None:
+    if not count:
+        raise ValueError(f"{file.path} has no rows; give a file with one or more.")
+
+
 def load_for_rows(path: Path, text: list[str] | None = None) -> LoadedModel:
     """Load a model file, and check what it says about its columns."""
     found = load_file(path)
@@ -149,6 +173,7 @@ def load_for_rows(path: Path, text: list[str] | None = None) -> LoadedModel:
         dropped = texts(found.preprocessing.get("dropped", []))
         columns = _columns(found, inner)
         tags = TagColumn.restore(found.preprocessing.get("tags"))
+        dates = _dates(found.preprocessing.get("dates", {}))
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise ModelFileError(
             f"{path} is refused: what it says of its columns makes no sense."
@@ -161,7 +186,14 @@ def load_for_rows(path: Path, text: list[str] | None = None) -> LoadedModel:
         raise ModelFileError(
             f"{path} is refused: its columns are not those of its model."
         )
-    return LoadedModel(path, found.model, names, columns, given, dropped, tags)
+    return LoadedModel(path, found.model, names, columns, given, dropped, tags, dates)
+
+
+def _dates(found: dict[str, str]) -> dict[str, str]:
+    """Return the orders of dates of a model file; nonsense is a ValueError."""
+    if any(order not in ORDERS for order in found.values()):
+        raise ValueError("unknown order of dates")
+    return {**found}
 
 
 def _columns(found: ModelFile, model: Any) -> Columns | None:

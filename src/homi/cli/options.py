@@ -142,7 +142,7 @@ HowMissing = Annotated[
     typer.Option(
         "--missing",
         help="Impute missing values from the training rows, or stop with an error. "
-        "Columns of words take the most frequent one.",
+        "Columns of words take the most frequent one, also for unknown words.",
     ),
 ]
 MaxWords = Annotated[

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import date
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from homi.budget import Budget, Refused
+from homi.cli.features import Features, features_of
+from homi.cli.kinds import PARTS, date_parts
 from homi.cli.options import Drop, Labels, Text
 from homi.cli.tags import TagChoice, TagColumn, are_tags, known_tags
 from homi.datasets.dataset import Table
@@ -25,6 +28,8 @@ from homi.datasets.labels import check_unique, chosen_columns, indicators
 from homi.datasets.read import JSON_LINES, TABLES, parser, table_parsers
 from homi.datasets.sniff import Dialect, sniff
 
+#: Bytes of a date and its parts.
+_DATE = 1000
 #: Formats that store no zeros, and so may lack columns of zeros.
 SPARSE = {".libsvm", ".svm", ".svmlight", ".txt"}
 
@@ -90,16 +95,35 @@ class File:
         cells = [[_text(cell) for cell in column] for column in columns]
         return ["\n".join(row) for row in zip(*cells, strict=True)]
 
-    def first_strings(self, j: int, most: int = 1000) -> list[str]:
+    def first_strings(self, name: str, most: int = 1000) -> list[str]:
         """Return the first strings of a column of a CSV, TSV or Parquet file."""
         if self.raw is None:
             return []
         texts = table_parsers(self.path).texts
         try:
-            cells = texts(self.raw[j][:most], self.names[j], self.budget)
+            cells = texts(self.raw[self.position(name)][:most], name, self.budget)
         except Refused:  # nested values
             return []
-        return [cell for cell in cells if isinstance(cell, str)]
+        kinds = (str, int, date)
+        return [str(cell) for cell in cells if isinstance(cell, kinds)]
+
+    def with_dates(self, orders: dict[str, str]) -> File:
+        """Return the file with parts of dates instead of columns of dates."""
+        if not orders:
+            return self
+        assert self.raw is not None
+        names, raw = [*self.names], [*self.raw]
+        as_column = table_parsers(self.path).as_column
+        for name, order in orders.items():
+            j, cells = names.index(name), self.texts([name])
+            if self.budget is not None:
+                self.budget.take(_DATE * len(cells), f"the dates in {name!r}")
+            with with_file_name(self.path):
+                parts = date_parts(cells, order, name)
+            names[j : j + 1] = [f"{name}.{part}" for part in PARTS]
+            raw[j : j + 1] = [as_column(part) for part in parts]
+        check_unique(names, "column")
+        return replace(self, names=names, raw=raw)
 
     def position(self, name: str) -> int:
         """Return the position of a column."""
@@ -171,7 +195,10 @@ class LabeledRows:
     label_names: list[str]
     dropped: list[str]
     tags: TagColumn | None = None
+    text: list[str] = field(default_factory=list)
+    dates: dict[str, str] = field(default_factory=dict)
     read_as: str = ""
+    notes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -203,26 +230,30 @@ def read_labeled(file: File, choice: ColumnChoice) -> LabeledRows:
 
     Columns that are neither labels nor dropped are features, unless texts are.
     """
-    text = choice.text or []
     with with_file_name(file.path):
         dropped = file.matching(choice.drop or [])
         chosen, Y, label_names, tags = _labels(file, choice, dropped)
-        names = [file.names[j] for j in sorted(dropped)]
-        if text:
-            _check_texts(file, chosen, text)
-            texts = file.texts(text)
-            return LabeledRows(file.path, None, texts, Y, label_names, names, tags)
-        taken = chosen | dropped
-        rest = [j for j in range(len(file.names)) if j not in taken]
-        if not rest:
+        _check_texts(file, chosen, choice.text or [])
+        rest = sorted({*range(len(file.names))} - chosen - dropped)
+        if not rest and not choice.text:
             raise ValueError(
                 f"no feature column is left: {len(chosen)} of {len(file.names)} "
                 f"columns are labels and --drop ignores {len(dropped)}; drop fewer."
             )
         if not len(Y):
             raise ValueError("has no rows; give a file with one or more.")
-        features = file.take(rest)
-        return LabeledRows(file.path, features, None, Y, label_names, names, tags)
+        found = Features([file.names[j] for j in rest], text=choice.text or [])
+        if file.raw is not None and not choice.text:
+            found = features_of(file, found.names)
+        names = [*(file.names[j] for j in sorted(dropped)), *found.left_out]
+        texts, table = None, None
+        if found.text:
+            texts = file.texts(found.text)
+        else:
+            expanded = file.with_dates(found.dates)
+            table = expanded.take([expanded.position(name) for name in found.names])
+        rows = LabeledRows(file.path, table, texts, Y, label_names, names, tags)
+        return replace(rows, text=found.text, dates=found.dates, notes=found.notes)
 
 
 def _check_texts(file: File, labels: set[int], text: list[str]) -> None:
@@ -282,7 +313,8 @@ def _label_columns(
 def _or_tags(file: File, columns: Iterable[int]) -> str:
     """Return advice to pass --tags if one of the columns holds tags."""
     for j in columns:
-        cells, name = file.first_strings(j), file.names[j]
+        name = file.names[j]
+        cells = file.first_strings(name)
         if are_tags(cells):
             return (
                 f"; column {short(name)} holds tags, such as "

@@ -51,6 +51,11 @@ def texts(column: list[str], name: str, budget: Budget | None) -> list[str]:
     return column
 
 
+def as_column(strings: list[str]) -> list[str]:
+    """Return strings as a column."""
+    return strings
+
+
 def content(
     names: list[str],
     columns: list[list[str]],

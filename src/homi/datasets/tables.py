@@ -286,6 +286,11 @@ def texts(column: ArrowColumn, name: str, budget: Budget | None) -> list[Any]:
     return column.to_pylist()
 
 
+def as_column(strings: list[str]) -> ArrowColumn:
+    """Return strings as a column."""
+    return pa.chunked_array([pa.array(strings, pa.string())])
+
+
 def _has_any_length(kind: ArrowType) -> bool:
     """Return True for types of strings and bytes."""
     views = (pa.types.is_string_view, pa.types.is_binary_view)
