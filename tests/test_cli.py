@@ -79,6 +79,7 @@ def here(tmp_path_factory):
     posts.to_csv(directory / "posts.csv", index=False)
     posts.to_parquet(directory / "posts.parquet")
     options = ["--drop", "id", "--quiet", "--paper", "--labels", "tag*"]
+    options += ["--missing", "error"]
     run("fit", directory / "train.csv", *options, "-o", directory / "model.homi")
     run(
         *("fit", directory / "posts.csv", "--text", "body", "-l", "tag_*", "--paper"),
@@ -251,8 +252,10 @@ def test_missing_values_are_filled_as_in_training(tmp_path):
     train.loc[6, "colour"] = np.nan
     train.to_csv(tmp_path / "train.csv", index=False)
     options = ["--labels", "tag*", "--drop", "id", "--paper", "-o", tmp_path / "m.homi"]
-    assert "missing" in refused("fit", tmp_path / "train.csv", *options)
-    run("fit", tmp_path / "train.csv", *options, "--missing", "mean")
+    strict = [*options, "--missing", "error"]
+    assert "missing" in refused("fit", tmp_path / "train.csv", *strict)
+    said = "Missing values were imputed: 1 in 'a', 1 in 'colour'."
+    assert said in run("fit", tmp_path / "train.csv", *options).stdout
     test = frame(40, 1)
     test.loc[0, "a"], test.loc[1, "colour"] = np.nan, "purple"
     test.to_csv(tmp_path / "gaps.csv", index=False)
@@ -272,6 +275,9 @@ def test_missing_values_are_filled_as_in_training(tmp_path):
         )
     ]
     np.testing.assert_allclose(found[0], found[1], atol=1e-10)
+    note = run("predict", tmp_path / "m.homi", tmp_path / "gaps.csv").stderr
+    assert "unknown words are imputed: 1 in 'a', 1 in 'colour'." in note
+    assert not run("predict", tmp_path / "m.homi", tmp_path / "filled.csv").stderr
 
 
 def test_evaluate_measures_what_others_measure(here):
@@ -466,7 +472,6 @@ def test_doctor(monkeypatch):
         (["fit", "no.csv"], "there is no file"),
         (["fit", "train.csv"], "pass --labels"),
         (["fit", "train.csv", "-l", "nothing*"], "matches none of the 8 columns"),
-        (["fit", "train.csv", "-l", "tag*"], "--drop"),
         (["fit", "train.csv", "-l", "tag*", "--drop", "no"], "no column fits 'no'"),
         (["fit", "train.csv", "-l", "a", "--drop", "id"], "must be 0 or 1"),
         (["fit", "model.homi", "-l", "tag*"], "not a file of a known format"),
@@ -583,7 +588,7 @@ def test_a_missing_value_is_told_with_its_file(command, column, tmp_path):
     table = frame(80, 0)
     table.loc[5, column] = np.nan
     table.to_csv(tmp_path / "gaps.csv", index=False)
-    options = ["-l", "tag*", "--drop", "id", "--paper"]
+    options = ["-l", "tag*", "--drop", "id", "--paper", "--missing", "error"]
     text = refused(command, tmp_path / "gaps.csv", *options)
     assert re.search(rf"gaps\.csv: 1 value\(s\) .* missing.* column '{column}'", text)
 

@@ -122,6 +122,20 @@ class Columns:
         columns = [[column.name, column.words] for column in self.columns]
         return {"columns": columns, "nominal": self.nominal, "missing": self.missing}
 
+    def imputed(self, table: Table) -> dict[str, int]:
+        """Return how many values of each column are missing or unknown words."""
+        if self.missing == "error":
+            return {}
+        X = self._numbers(numeric(table))
+        if sparse.issparse(X):
+            X = X.tocoo()
+            places = X.col[np.isnan(X.data)]
+        else:
+            places = np.nonzero(np.isnan(X))[1]
+        counts = np.bincount(places, minlength=len(self.columns)).tolist()
+        pairs = zip(self.names, counts, strict=True)
+        return {name: count for name, count in pairs if count}
+
     def transform(self, table: Table) -> Any:
         """Return the features of a table that has these columns, in this order."""
         table = numeric(table)
@@ -341,3 +355,10 @@ def _check_finite(X: Matrix, names: list[str], *, may_miss: bool) -> None:
 def _listed(words: Sequence[str]) -> str:
     shown = ", ".join(short(word) for word in words[:5])
     return shown + (", …" if len(words) > 5 else "")
+
+
+def counted(counts: dict[str, int], most: int = 5) -> str:
+    """Return names with their counts, the largest first, for a note."""
+    order = sorted(counts, key=lambda name: -counts[name])
+    shown = ", ".join(f"{counts[name]} in {short(name)}" for name in order[:most])
+    return shown + (f" and {len(order) - most} more columns" if order[most:] else "")

@@ -14,7 +14,7 @@ from sklearn.model_selection import KFold
 from homi.cli.options import AsJson, Quiet, Rows
 from homi.cli.recipe import Recipe, fit_fold
 from homi.cli.source import ColumnChoice, LabeledRows
-from homi.cli.terminal import counting, print_json
+from homi.cli.terminal import counting, print_json, print_note
 from homi.metrics import METRICS, PAPER_METRICS, evaluate
 from homi.thresholds.scores import label_scores
 from homi.verdict import predicted_labels
@@ -46,6 +46,8 @@ def cv(
     The paper's settings: homi cv emotions.arff --labels emotions.xml --paper --json
     """
     given = choice.read(file)
+    for note in given.notes:
+        print_note(note, quiet=quiet)
     if len(given.Y) < folds:
         raise ValueError(
             f"{file} has {len(given.Y)} rows for {folds} folds; pass fewer --folds."

@@ -13,6 +13,7 @@ from homi.cli.explain_subject import Subject, is_model_file, of_data, of_model_f
 from homi.cli.explain_terminal import print_row, summary
 from homi.cli.options import AsJson, Force, Quiet, Seed
 from homi.cli.output import check_output
+from homi.cli.tags import TagChoice
 from homi.cli.terminal import print_json, print_note, printable, working
 from homi.estimators import HOMI
 from homi.explorer import write
@@ -34,6 +35,7 @@ class Correlation(StrEnum):
 
 def explain(
     context: typer.Context,
+    choice: TagChoice,
     files: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -101,8 +103,13 @@ def explain(
         _tell_unused(context, model_file, quiet=quiet)
         beside = None if data is None else Path(data)
         with working("Reading", quiet=quiet):
-            subject = of_model_file(model_file, beside, rows, row, quiet=quiet)
+            subject = of_model_file(model_file, beside, rows, row, choice, quiet=quiet)
     else:
+        if choice.tags:
+            raise ValueError(
+                f"--tags needs a model file: run homi fit {data or 'FILE'} --tags "
+                f"{choice.tags} -o model.homi, then homi explain model.homi."
+            )
         _check_weights(lam=lam, beta=beta, gamma=gamma)
         model = HOMI(lam, beta, gamma, neighbors, correlation=correlation.value)
         subject = of_data(

@@ -14,7 +14,8 @@ from sklearn.pipeline import Pipeline
 
 from homi.budget import Budget
 from homi.cli.loaded_model import LoadedModel, load_for_rows
-from homi.cli.source import File, open_file, read_labels
+from homi.cli.source import File, open_file
+from homi.cli.tags import TagChoice
 from homi.datasets.dataset import Dataset
 from homi.datasets.files import split_name
 from homi.datasets.load import load
@@ -71,7 +72,13 @@ def is_model_file(path: Path) -> bool:
 
 
 def of_model_file(
-    path: Path, data: Path | None, rows: Path | None, row: int | None, *, quiet: bool
+    path: Path,
+    data: Path | None,
+    rows: Path | None,
+    row: int | None,
+    choice: TagChoice,
+    *,
+    quiet: bool,
 ) -> Subject:
     """Return a model of a file, with labeled data beside it if there are any."""
     loaded = load_for_rows(path)
@@ -79,7 +86,8 @@ def of_model_file(
     if data is not None:
         opened = open_file(data)
         X = loaded.rows(opened, quiet=quiet)
-        subject = subject._replace(X=X, Y=read_labels(opened, loaded.label_names))
+        Y = loaded.labels(opened, choice, quiet=quiet)
+        subject = subject._replace(X=X, Y=Y)
     if row is not None:
         place = rows or data
         if place is None:
@@ -90,7 +98,7 @@ def of_model_file(
         X = loaded.rows(opened, quiet=quiet)
         n = len(X) if isinstance(X, list) else X.shape[0]
         _check_row(row, n, place.name)
-        known = _labels_if_there(opened, loaded, row)
+        known = _labels_if_there(opened, loaded, choice, row)
         one = [X[row]] if isinstance(X, list) else X[[row]]
         wanted = Wanted(one, known, f"row {row} of {place.name}")
         subject = subject._replace(wanted=wanted)
@@ -105,11 +113,12 @@ def _feature_names(loaded: LoadedModel) -> list[str]:
     return [] if loaded.columns is None else list(loaded.columns.feature_names)
 
 
-def _labels_if_there(file: File, loaded: LoadedModel, row: int) -> Any:
-    there = {*file.names, *([] if file.stated is None else file.stated.names)}
-    if not set(loaded.label_names) <= there:
+def _labels_if_there(
+    file: File, loaded: LoadedModel, choice: TagChoice, row: int
+) -> Any:
+    if not loaded.has_labels(file, choice):
         return None
-    return read_labels(file, loaded.label_names)[[row]]
+    return loaded.labels(file, choice, quiet=True)[[row]]
 
 
 def of_data(

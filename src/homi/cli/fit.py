@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from homi import HOMICV
+from homi.cli.columns import counted
 from homi.cli.options import AsJson, Force, Quiet, Rows
 from homi.cli.output import check_output
 from homi.cli.recipe import Made, Recipe, last_step, make
@@ -41,6 +42,8 @@ def fit(
 
     Texts: homi fit posts.csv --text body --labels 'tag_*' --tune macro_f1
 
+    Tags such as "python;numpy": homi fit posts.csv --text body --tags tags
+
     The paper's settings: homi fit emotions.arff --labels emotions.xml --paper
     """
     started = time.perf_counter()
@@ -49,7 +52,7 @@ def fit(
         given = choice.read(file)
     with working("Fitting", quiet=quiet):
         made = make(recipe, given)
-    _write(made, given, choice, output)
+    _write(made, given, output)
     facts = _facts(made, given, output, time.perf_counter() - started)
     if as_json:
         print_json(facts)
@@ -57,14 +60,20 @@ def fit(
         typer.echo(_summary(facts))
 
 
-def _write(made: Made, given: LabeledRows, choice: ColumnChoice, output: Path) -> None:
+def _write(made: Made, given: LabeledRows, output: Path) -> None:
     digest = file_sha256(given.path)
     data = {"file": given.path.name, "sha256": digest, "rows": len(given.Y)}
     if made.columns is None:
-        preprocessing, transformer = {"text": choice.text}, None
+        preprocessing: Fields = {"text": given.text}
+        transformer = None
     else:
-        preprocessing = made.columns.to_dict() | {"dropped": given.dropped}
+        preprocessing = made.columns.to_dict()
+        preprocessing |= {"dropped": given.dropped, "imputed": made.imputed}
         transformer = made.columns.transformer
+    if given.dates:
+        preprocessing["dates"] = given.dates
+    if given.tags is not None:
+        preprocessing["tags"] = [given.tags.name, given.tags.separator]
     save(
         made.model,
         output,
@@ -86,6 +95,12 @@ def _facts(made: Made, given: LabeledRows, output: Path, seconds: float) -> Fiel
         "labels": given.label_names,
         "seconds": round(seconds, 3),
     }
+    if given.read_as:
+        facts["read_as"] = given.read_as
+    if given.notes:
+        facts["notes"] = given.notes
+    if made.imputed:
+        facts["imputed"] = made.imputed
     if isinstance(core, HOMICV):
         facts["chosen"] = core.best_params_
         facts["scoring"], facts["score"] = core._scoring(), core.best_score_
@@ -101,6 +116,11 @@ def _summary(facts: Fields) -> str:
         f"{facts['model']} of {facts['rows']} rows, {facts['features']} features and "
         f"{len(facts['labels'])} labels, in {facts['seconds']:.1f} s."
     ]
+    if "read_as" in facts:
+        lines.append(f"Read as: {facts['read_as']}.")
+    lines += facts.get("notes", [])
+    if "imputed" in facts:
+        lines.append(f"Missing values were imputed: {counted(facts['imputed'])}.")
     if "chosen" in facts:
         chosen = ", ".join(f"{k}={_short(v)}" for k, v in facts["chosen"].items())
         name, score = str(facts["scoring"]), facts["score"]

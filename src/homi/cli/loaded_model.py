@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
-from homi.cli.columns import Column, Columns, texts
+from homi.cli.columns import Column, Columns, counted, texts
+from homi.cli.kinds import ORDERS
 from homi.cli.recipe import last_step
-from homi.cli.source import File, listed, read_features, with_file_name
+from homi.cli.source import (
+    File,
+    listed,
+    read_features,
+    read_labels,
+    with_file_name,
+)
+from homi.cli.tags import TagChoice, TagColumn, known_tags
 from homi.cli.terminal import print_note
 from homi.io import ModelFile, ModelFileError, load_file
 from homi.thresholds import TunedThresholds
@@ -31,12 +39,15 @@ class LoadedModel:
     columns: Columns | None
     text: list[str]
     dropped: list[str]
+    tags: TagColumn | None = None
+    dates: dict[str, str] = field(default_factory=dict)
 
     def rows(self, file: File, *, quiet: bool) -> Any:
         """Return the rows of a file; columns are matched by name, in any order."""
+        if about := file.dialect.about:
+            print_note(f"Note: {file.path} is read as: {about}.", quiet=quiet)
         rows = self._rows(file, quiet=quiet)
-        if not (len(rows) if isinstance(rows, list) else rows.shape[0]):
-            raise ValueError(f"{file.path} has no rows; give a file with one or more.")
+        _check_rows(len(rows) if isinstance(rows, list) else rows.shape[0], file)
         return rows
 
     def _rows(self, file: File, *, quiet: bool) -> Matrix:
@@ -44,7 +55,12 @@ class LoadedModel:
             return file.texts(self.text)
         if self.columns is None:
             return self._by_position(file)
-        known = [*self.label_names, *self.dropped]
+        if lost := [name for name in self.dates if name not in file.names]:
+            raise ValueError(
+                f"{file.path} lacks the column(s) of dates {listed(lost)}; add them."
+            )
+        file = file.with_dates(self.dates)
+        known = [*self._label_columns, *self.dropped]
         table, unknown = read_features(file, self.columns.names, known)
         if unknown:
             print_note(
@@ -52,12 +68,19 @@ class LoadedModel:
                 f"model and ignored: {listed(unknown)}.",
                 quiet=quiet,
             )
+        _check_rows(table.values.shape[0], file)
         with with_file_name(file.path):
+            if imputed := self.columns.imputed(table):
+                print_note(
+                    "Note: values that are missing or unknown words are imputed: "
+                    f"{counted(imputed)}.",
+                    quiet=quiet,
+                )
             return self.columns.transform(table)
 
     def _by_position(self, file: File) -> Any:
         """Return all columns but the labels, for a model without feature names."""
-        labels = {*self.label_names}
+        labels = {*self._label_columns}
         rest = [j for j, name in enumerate(file.names) if name not in labels]
         wanted = int(self.model.n_features_in_)
         if len(rest) != wanted:
@@ -68,6 +91,45 @@ class LoadedModel:
         table = file.take(rest)
         with with_file_name(file.path):
             return Columns.fit(table, "codes", "error").transform(table)
+
+    @property
+    def _label_columns(self) -> list[str]:
+        return [*self.label_names, *([self.tags.name] if self.tags else [])]
+
+    def has_labels(self, file: File, choice: TagChoice) -> bool:
+        """Return True if a file has the column of tags, or all label columns."""
+        column = self._tag_column(file, choice)
+        stated = [] if file.stated is None else file.stated.names
+        wanted = self.label_names if column is None else [column]
+        return {*wanted} <= {*file.names, *stated}
+
+    def _tag_column(self, file: File, choice: TagChoice) -> str | None:
+        """Return the name of the column of tags; None for columns of 0 and 1."""
+        if choice.tags or self.tags is None:
+            return choice.tags
+        has_columns = {*self.label_names} <= {*file.names}
+        is_there = self.tags.name in file.names
+        return None if has_columns and not is_there else self.tags.name
+
+    def labels(self, file: File, choice: TagChoice, *, quiet: bool) -> NDArray[np.int8]:
+        """Return the labels of rows: known tags, or columns of 0 and 1."""
+        name = self._tag_column(file, choice)
+        if name is None or file.stated is not None:
+            return read_labels(file, self.label_names)
+        with with_file_name(file.path):
+            cells = file.texts([name])
+            separator = choice.tag_sep
+            if separator is None and self.tags and not choice.tags:
+                separator = self.tags.separator
+            rows = TagColumn.of(name, cells, separator).rows(cells, file.budget)
+            Y, unknown = known_tags(rows, self.label_names, file.budget)
+        if unknown:
+            print_note(
+                f"Note: {len(unknown)} tag(s) of {file.path} are unknown to the model "
+                f"and not measured: {listed(unknown)}.",
+                quiet=quiet,
+            )
+        return Y
 
     def scores(self, X: Matrix) -> NDArray[np.float64]:
         """Return scores that rank labels."""
@@ -92,6 +154,11 @@ class LoadedModel:
         return predicted_labels(self.model, X, len(self.label_names)).astype(np.int8)
 
 
+def _check_rows(count: int, file: File) -> None:
+    if not count:
+        raise ValueError(f"{file.path} has no rows; give a file with one or more.")
+
+
 def load_for_rows(path: Path, text: list[str] | None = None) -> LoadedModel:
     """Load a model file, and check what it says about its columns."""
     found = load_file(path)
@@ -105,6 +172,8 @@ def load_for_rows(path: Path, text: list[str] | None = None) -> LoadedModel:
         given = text or texts(found.preprocessing.get("text", []))
         dropped = texts(found.preprocessing.get("dropped", []))
         columns = _columns(found, inner)
+        tags = TagColumn.restore(found.preprocessing.get("tags"))
+        dates = _dates(found.preprocessing.get("dates", {}))
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise ModelFileError(
             f"{path} is refused: what it says of its columns makes no sense."
@@ -117,7 +186,14 @@ def load_for_rows(path: Path, text: list[str] | None = None) -> LoadedModel:
         raise ModelFileError(
             f"{path} is refused: its columns are not those of its model."
         )
-    return LoadedModel(path, found.model, names, columns, given, dropped)
+    return LoadedModel(path, found.model, names, columns, given, dropped, tags, dates)
+
+
+def _dates(found: dict[str, str]) -> dict[str, str]:
+    """Return the orders of dates of a model file; nonsense is a ValueError."""
+    if any(order not in ORDERS for order in found.values()):
+        raise ValueError("unknown order of dates")
+    return {**found}
 
 
 def _columns(found: ModelFile, model: Any) -> Columns | None:

@@ -49,7 +49,10 @@ class MissingName(StrEnum):
 #: The largest seed that numpy takes.
 MOST_SEED = 2**32 - 1
 
-FORMATS = ".csv, .tsv, .parquet, .arff, .libsvm or .npz, also packed as .gz, .xz, .bz2"
+FORMATS = (
+    ".csv, .tsv, .parquet, .jsonl, .arff, .libsvm or .npz, also packed as .gz, .xz, "
+    ".bz2, .zip"
+)
 
 Rows = Annotated[Path, typer.Argument(metavar="FILE", help=f"Rows: {FORMATS}.")]
 Model = Annotated[
@@ -62,6 +65,22 @@ Labels = Annotated[
         "-l",
         help="Label columns: 'tag_*', 'last 6', a name, or a Mulan .xml file. May be "
         "repeated. ARFF, LIBSVM and npz files may state their labels themselves.",
+    ),
+]
+Tags = Annotated[
+    str | None,
+    typer.Option(
+        "--tags",
+        help="Column that holds all tags of a row, such as 'python;numpy' or a JSON "
+        "list, instead of --labels.",
+    ),
+]
+TagSep = Annotated[
+    str | None,
+    typer.Option(
+        "--tag-sep",
+        help="Separator of --tags, or json. Default: ; | , or json, as the column "
+        "shows.",
     ),
 ]
 Text = Annotated[
@@ -123,7 +142,7 @@ HowMissing = Annotated[
     typer.Option(
         "--missing",
         help="Impute missing values from the training rows, or stop with an error. "
-        "Columns of words take the most frequent one.",
+        "Columns of words take the most frequent one, also for unknown words.",
     ),
 ]
 MaxWords = Annotated[

@@ -142,6 +142,8 @@ def check_table(path: Path, inputs: Iterable[Path], *, force: bool) -> None:
         raise typer.BadParameter(
             f"{path} names no format; expected one of {', '.join(FORMS)}, or -."
         )
+    if packed == ".zip":
+        raise typer.BadParameter("zip archives are not written; name a .gz file.")
     check_output(path, packed or form, inputs, force=force)
 
 

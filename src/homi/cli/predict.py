@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -52,6 +53,7 @@ def predict(
 ) -> None:
     """Predict the labels of the rows of a file: one column of 0 and 1 per label.
 
+    A model that was fitted with --tags writes one column of tags, as in training.
     Columns are matched to those of training by name, in any order. A missing column is
     an error; unknown ones are ignored. --json without --output prints the labels of
     each row by name.
@@ -69,9 +71,7 @@ def predict(
     if as_json and str(output) == "-":
         print_json(_by_row(loaded.label_names, found))
         return
-    write_table(
-        output, _table(loaded.label_names, found, opened, keep or []), safe=safe_csv
-    )
+    write_table(output, _table(loaded, found, opened, keep or []), safe=safe_csv)
     summary = {
         "output": str(output),
         "rows": len(found[""]),
@@ -100,17 +100,25 @@ def _found(loaded: LoadedModel, X: Matrix, scores: bool, proba: bool) -> Fields:
     return found
 
 
-def _table(names: list[str], found: Fields, file: File, keep: list[str]) -> Fields:
+def _table(loaded: LoadedModel, found: Fields, file: File, keep: list[str]) -> Fields:
     table: Fields = {name: file.texts([name]) for name in keep}
-    for prefix, values in found.items():
-        for name, column in zip(names, values.T, strict=True):
-            if prefix + name in table:
-                raise ValueError(
-                    f"two columns would be named {prefix + name!r}; omit --keep of "
-                    "that name."
-                )
-            table[prefix + name] = column
+    for name, column in _columns(loaded, found):
+        if name in table:
+            raise ValueError(
+                f"two columns would be named {name!r}; omit --keep of that name."
+            )
+        table[name] = column
     return table
+
+
+def _columns(loaded: LoadedModel, found: Fields) -> Iterator[tuple[str, Any]]:
+    """Yield columns of predictions: of tags as in training, else of 0 and 1."""
+    for prefix, values in found.items():
+        if prefix == "" and loaded.tags is not None:
+            yield loaded.tags.name, loaded.tags.cells(loaded.label_names, values)
+            continue
+        for name, column in zip(loaded.label_names, values.T, strict=True):
+            yield prefix + name, column
 
 
 #: Prefix of columns -> name of the values of a row in JSON.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -45,7 +45,7 @@ class Recipe:
     tune: Tune = None
     strategy: HowTuned = Strategy.auto
     nominal: HowNominal = NominalName.onehot
-    missing: HowMissing = MissingName.error
+    missing: HowMissing = MissingName.mean
     max_words: MaxWords = 2000
     time_budget: Budget = None
     seed: Seed = 0
@@ -102,10 +102,14 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Made:
-    """A fitted model and its preprocessing; `columns` is None for texts."""
+    """A fitted model and its preprocessing; `columns` is None for texts.
+
+    `imputed` has the number of missing values of columns that miss any.
+    """
 
     model: Any
     columns: Columns | None
+    imputed: dict[str, int] = field(default_factory=dict)
 
 
 def make(recipe: Recipe, given: LabeledRows) -> Made:
@@ -121,7 +125,8 @@ def make(recipe: Recipe, given: LabeledRows) -> Made:
         # In Python, a data frame of these columns is then checked by name.
         inner = model.estimator_ if isinstance(model, TunedThresholds) else model
         inner.feature_names_in_ = np.array(columns.feature_names, dtype=object)
-    return Made(model, columns)
+    assert given.features is not None
+    return Made(model, columns, columns.imputed(given.features))
 
 
 def fit_fold(

@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from datetime import date
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import typer
 from numpy.typing import NDArray
 from scipy import sparse
 
-from homi.budget import Budget
+from homi.budget import Budget, Refused
+from homi.cli.features import Features, features_of
+from homi.cli.kinds import PARTS, date_parts
 from homi.cli.options import Drop, Labels, Text
+from homi.cli.tags import TagChoice, TagColumn, are_tags, known_tags
 from homi.datasets.dataset import Table
 from homi.datasets.files import short, split_name
 from homi.datasets.labels import check_unique, chosen_columns, indicators
-from homi.datasets.read import TABLES, parser, table_parsers
+from homi.datasets.read import JSON_LINES, TABLES, parser, table_parsers
+from homi.datasets.sniff import Dialect, sniff
 
+#: Bytes of a date and its parts.
+_DATE = 1000
 #: Formats that store no zeros, and so may lack columns of zeros.
 SPARSE = {".libsvm", ".svm", ".svmlight", ".txt"}
 
@@ -43,6 +53,8 @@ class File:
         Which columns are labels, if the file says so.
     budget : Budget or None
         Memory that the file may still take.
+    dialect : Dialect
+        How a CSV or TSV file is written.
     """
 
     path: Path
@@ -52,6 +64,7 @@ class File:
     stated: Table | None = None
     said: Any = None
     budget: Budget | None = None
+    dialect: Dialect = field(default_factory=Dialect)
 
     @property
     def leaves_out_zeros(self) -> bool:
@@ -64,13 +77,14 @@ class File:
             return self.table.take(columns)
         assert self.raw is not None
         names, raw = [self.names[j] for j in columns], [self.raw[j] for j in columns]
-        return table_parsers(self.path).content(names, raw, self.budget).table
+        content = table_parsers(self.path).content
+        return content(names, raw, self.budget, self.dialect.decimal).table
 
     def texts(self, names: list[str]) -> list[str]:
         """Return one text per row, several columns joined; a missing text is empty."""
         if self.raw is None:
             raise ValueError(
-                f"{self.path}: texts are read from .csv, .tsv and .parquet files only."
+                f"{self.path}: texts are read from {', '.join(TABLES)} files only."
             )
         texts = table_parsers(self.path).texts
         with with_file_name(self.path):
@@ -80,6 +94,36 @@ class File:
             ]
         cells = [[_text(cell) for cell in column] for column in columns]
         return ["\n".join(row) for row in zip(*cells, strict=True)]
+
+    def first_strings(self, name: str, most: int = 1000) -> list[str]:
+        """Return the first strings of a column of a CSV, TSV or Parquet file."""
+        if self.raw is None:
+            return []
+        texts = table_parsers(self.path).texts
+        try:
+            cells = texts(self.raw[self.position(name)][:most], name, self.budget)
+        except Refused:  # nested values
+            return []
+        kinds = (str, int, date)
+        return [str(cell) for cell in cells if isinstance(cell, kinds)]
+
+    def with_dates(self, orders: dict[str, str]) -> File:
+        """Return the file with parts of dates instead of columns of dates."""
+        if not orders:
+            return self
+        assert self.raw is not None
+        names, raw = [*self.names], [*self.raw]
+        as_column = table_parsers(self.path).as_column
+        for name, order in orders.items():
+            j, cells = names.index(name), self.texts([name])
+            if self.budget is not None:
+                self.budget.take(_DATE * len(cells), f"the dates in {name!r}")
+            with with_file_name(self.path):
+                parts = date_parts(cells, order, name)
+            names[j : j + 1] = [f"{name}.{part}" for part in PARTS]
+            raw[j : j + 1] = [as_column(part) for part in parts]
+        check_unique(names, "column")
+        return replace(self, names=names, raw=raw)
 
     def position(self, name: str) -> int:
         """Return the position of a column."""
@@ -121,12 +165,14 @@ def open_file(path: Path) -> File:
     try:
         budget = Budget.of(path)
         if form in TABLES and not path.is_dir():
-            parsers = table_parsers(path)
-            is_parquet = form == ".parquet"
-            columns_of = parsers.parquet_columns if is_parquet else parsers.text_columns
-            names, columns = columns_of(path, budget)
+            parsers, dialect = table_parsers(path), Dialect()
+            if form == ".parquet":
+                names, columns = parsers.parquet_columns(path, budget)
+            else:
+                dialect = dialect if form in JSON_LINES else sniff(path, budget)
+                names, columns = parsers.text_columns(path, budget, dialect)
             check_unique(names, "column")
-            return File(path, names, raw=columns, budget=budget)
+            return File(path, names, raw=columns, budget=budget, dialect=dialect)
         content = parser(path)(path, budget)
     except ModuleNotFoundError:
         raise
@@ -148,15 +194,25 @@ class LabeledRows:
     Y: NDArray[np.int8]
     label_names: list[str]
     dropped: list[str]
+    tags: TagColumn | None = None
+    text: list[str] = field(default_factory=list)
+    dates: dict[str, str] = field(default_factory=dict)
+    read_as: str = ""
+    notes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
-class ColumnChoice:
+class ColumnChoice(TagChoice):
     """Options that say which columns are what; an option group of `command`."""
 
     labels: Labels = None
     text: Text = None
     drop: Drop = None
+
+    def __post_init__(self) -> None:
+        """Refuse options that do not go together."""
+        if self.tags and self.labels:
+            raise typer.BadParameter("--tags and --labels both name labels; pass one.")
 
     def files(self, file: Path) -> list[Path]:
         """Return a training file, and the files that may name its labels."""
@@ -165,37 +221,39 @@ class ColumnChoice:
 
     def read(self, file: Path) -> LabeledRows:
         """Read the rows of a training file."""
-        chosen = (self.labels or [], self.text or [], self.drop or [])
-        return read_labeled(open_file(file), *chosen)
+        opened = open_file(file)
+        return replace(read_labeled(opened, self), read_as=opened.dialect.about)
 
 
-def read_labeled(
-    file: File, labels: list[str], text: list[str], drop: list[str]
-) -> LabeledRows:
+def read_labeled(file: File, choice: ColumnChoice) -> LabeledRows:
     """Return features and labels of a training file.
 
     Columns that are neither labels nor dropped are features, unless texts are.
     """
     with with_file_name(file.path):
-        dropped = file.matching(drop)
-        chosen, table = _labels(file, labels, dropped)
-        names = [file.names[j] for j in sorted(dropped)]
-        if text:
-            _check_texts(file, chosen, text)
-            return LabeledRows(
-                file.path, None, file.texts(text), indicators(table), table.names, names
-            )
-        taken = chosen | dropped
-        rest = [j for j in range(len(file.names)) if j not in taken]
-        if not rest:
+        dropped = file.matching(choice.drop or [])
+        chosen, Y, label_names, tags = _labels(file, choice, dropped)
+        _check_texts(file, chosen, choice.text or [])
+        rest = sorted({*range(len(file.names))} - chosen - dropped)
+        if not rest and not choice.text:
             raise ValueError(
                 f"no feature column is left: {len(chosen)} of {len(file.names)} "
                 f"columns are labels and --drop ignores {len(dropped)}; drop fewer."
             )
-        Y = indicators(table)
         if not len(Y):
             raise ValueError("has no rows; give a file with one or more.")
-        return LabeledRows(file.path, file.take(rest), None, Y, table.names, names)
+        found = Features([file.names[j] for j in rest], text=choice.text or [])
+        if file.raw is not None and not choice.text:
+            found = features_of(file, found.names)
+        names = [*(file.names[j] for j in sorted(dropped)), *found.left_out]
+        texts, table = None, None
+        if found.text:
+            texts = file.texts(found.text)
+        else:
+            expanded = file.with_dates(found.dates)
+            table = expanded.take([expanded.position(name) for name in found.names])
+        rows = LabeledRows(file.path, table, texts, Y, label_names, names, tags)
+        return replace(rows, text=found.text, dates=found.dates, notes=found.notes)
 
 
 def _check_texts(file: File, labels: set[int], text: list[str]) -> None:
@@ -209,7 +267,32 @@ def _check_texts(file: File, labels: set[int], text: list[str]) -> None:
             )
 
 
-def _labels(file: File, labels: list[str], dropped: set[int]) -> tuple[set[int], Table]:
+#: Label columns, indicator matrix, names of labels, and the column of tags.
+_Labels = tuple[set[int], NDArray[np.int8], list[str], TagColumn | None]
+
+
+def _labels(file: File, choice: ColumnChoice, dropped: set[int]) -> _Labels:
+    if choice.tags:
+        return _tags(file, choice.tags, choice.tag_sep)
+    chosen, table = _label_columns(file, choice.labels or [], dropped)
+    return chosen, indicators(table), table.names, None
+
+
+def _tags(file: File, name: str, separator: str | None) -> _Labels:
+    if file.stated is not None:
+        raise ValueError("this format states its labels itself; omit --tags.")
+    position, cells = file.position(name), file.texts([name])
+    column = TagColumn.of(name, cells, separator)
+    rows = column.rows(cells, file.budget)
+    names = sorted(set(chain.from_iterable(rows)))
+    if not names:
+        raise ValueError(f"column {short(name)} holds no tag; name another by --tags.")
+    return {position}, known_tags(rows, names, file.budget)[0], names, column
+
+
+def _label_columns(
+    file: File, labels: list[str], dropped: set[int]
+) -> tuple[set[int], Table]:
     if file.stated is not None:
         if labels:
             raise ValueError("this format states its labels itself; omit --labels.")
@@ -217,11 +300,27 @@ def _labels(file: File, labels: list[str], dropped: set[int]) -> tuple[set[int],
     if not labels and file.said is None:
         raise ValueError(
             "nothing says which columns are labels; pass --labels 'tag_*', 'last 6', "
-            "a name, or a Mulan .xml file, once or more often."
+            "a name, or a Mulan .xml file, once or more often"
+            f"{_or_tags(file, range(len(file.names)))}."
         )
     wanted: list[Any] = [*labels] or [file.said]
     chosen = {j for one in wanted for j in chosen_columns(file.names, one)} - dropped
+    if found := _or_tags(file, sorted(chosen)):
+        raise ValueError(f"a label column must hold 0 and 1{found}.")
     return chosen, file.take(sorted(chosen))
+
+
+def _or_tags(file: File, columns: Iterable[int]) -> str:
+    """Return advice to pass --tags if one of the columns holds tags."""
+    for j in columns:
+        name = file.names[j]
+        cells = file.first_strings(name)
+        if are_tags(cells):
+            return (
+                f"; column {short(name)} holds tags, such as "
+                f"{short(max(cells, key=len))}: pass --tags {shlex.quote(name)}"
+            )
+    return ""
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import codecs
 import contextlib
 import gzip
 import hashlib
@@ -23,7 +24,30 @@ _OPENERS: dict[str, Callable[..., Any]] = {
     ".gz": gzip.open,
     ".xz": lzma.open,
     ".bz2": bz2.open,
+    ".zip": lambda path, mode: _open_zip(path, mode),
 }
+
+
+def _open_zip(path: Path, mode: str) -> IO[bytes]:
+    """Open the only file of an archive; its name is never used as a path."""
+    if mode != "rb":
+        raise ValueError("zip archives are not written; name a .gz file.")
+    try:
+        archive = zipfile.ZipFile(path)
+        members = [i for i in archive.infolist() if not _is_aside(i)]
+        if len(members) == 1:
+            return archive.open(members[0])
+    except _UNPACKING_ERRORS as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise Refused(f"is no zip archive that can be read: {error}.") from error
+    raise Refused(f"is an archive of {len(members)} files; pack one file only.")
+
+
+def _is_aside(member: zipfile.ZipInfo) -> bool:
+    """Return True for directories, and for what macOS adds."""
+    return member.is_dir() or member.filename.startswith("__MACOSX/")
+
 
 #: First bytes of compressed files, and what opens them.
 _MAGIC: dict[bytes, Callable[..., Any]] = {
@@ -85,10 +109,22 @@ def open_binary(path: Path, budget: Budget | None = None) -> IO[bytes]:
     return io.BufferedReader(_Unpacked(file, budget or Budget.of(path)))
 
 
-def lines(path: Path, budget: Budget | None = None) -> Iterator[tuple[int, str]]:
-    """Yield the numbered lines of a UTF-8 text, from 1; drop a byte order mark."""
+def open_utf8(
+    path: Path, budget: Budget | None = None, encoding: str = "utf-8"
+) -> IO[bytes]:
+    """Open a text file for reading UTF-8 bytes, converted from another encoding."""
+    file = open_binary(path, budget)
+    if encoding == "utf-8":
+        return file
+    return io.BufferedReader(_Converted(file, encoding))
+
+
+def lines(
+    path: Path, budget: Budget | None = None, encoding: str = "utf-8"
+) -> Iterator[tuple[int, str]]:
+    """Yield the numbered lines of a text, from 1; drop a byte order mark."""
     budget = budget or Budget.of(path)
-    with open_binary(path, budget) as file:
+    with open_utf8(path, budget, encoding) as file:
         raw_lines = iter(lambda: file.readline(budget.line), b"")
         for count, raw in enumerate(raw_lines, 1):
             if len(raw) == budget.line:
@@ -179,7 +215,7 @@ class _Unpacked(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         try:
             data = self._file.read(len(buffer))
-        except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+        except _UNPACKING_ERRORS as error:
             raise Refused(
                 f"the compressed data are damaged or truncated ({error}); get the "
                 "file again."
@@ -187,6 +223,34 @@ class _Unpacked(io.RawIOBase):
         self._budget.take(len(data), "its unpacked bytes")
         buffer[: len(data)] = data
         return len(data)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+class _Converted(io.RawIOBase):
+    """Text of another encoding as UTF-8; what cannot be decoded raises Refused."""
+
+    def __init__(self, file: IO[bytes], encoding: str) -> None:
+        self._file, self._left = file, b""
+        self._decoder = codecs.getincrementaldecoder(encoding)()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        is_end = False
+        while not self._left and not is_end:
+            data = self._file.read(_BLOCK)
+            is_end = not data
+            try:
+                self._left = self._decoder.decode(data, final=is_end).encode()
+            except UnicodeError as error:
+                raise Refused(f"cannot be decoded: {error}.") from error
+        count = min(len(buffer), len(self._left))
+        buffer[:count], self._left = self._left[:count], self._left[count:]
+        return count
 
     def close(self) -> None:
         self._file.close()

@@ -14,7 +14,8 @@ import numpy as np
 
 from homi.budget import Budget, Refused
 from homi.datasets.dataset import Content, Table
-from homi.datasets.files import at_line, lines, short, split_name
+from homi.datasets.files import at_line, lines, short
+from homi.datasets.sniff import Dialect, sniff
 from homi.datasets.strings import from_strings
 
 #: Bytes of a cell with its float64, and per byte of text.
@@ -23,16 +24,19 @@ _CELL, _TEXT = 120, 4
 
 def parse_text(path: Path, budget: Budget) -> Content:
     """Parse a CSV or TSV file whose first line names the columns."""
-    return content(*text_columns(path, budget), budget)
+    dialect = sniff(path, budget)
+    return content(*text_columns(path, budget, dialect), budget, dialect.decimal)
 
 
-def text_columns(path: Path, budget: Budget) -> tuple[list[str], list[list[str]]]:
+def text_columns(
+    path: Path, budget: Budget, dialect: Dialect
+) -> tuple[list[str], list[list[str]]]:
     """Return the names and the columns, as strings, of a CSV or TSV file."""
-    count = n_columns(path, budget)
+    count = n_columns(path, budget, dialect)
     rows = []
-    for line, row in _rows(path, budget):
+    for line, row in _rows(path, budget, dialect):
         if len(row) != count:
-            cells = delimiter_of(path).join(row)
+            cells = dialect.delimiter.join(row)
             reason = f"Expected {count} columns, got {len(row)}: {cells[:100]}"
             raise at_line(line, reason)
         budget.take(_CELL * count + _TEXT * sum(map(len, row)), "its cells")
@@ -47,15 +51,23 @@ def texts(column: list[str], name: str, budget: Budget | None) -> list[str]:
     return column
 
 
+def as_column(strings: list[str]) -> list[str]:
+    """Return strings as a column."""
+    return strings
+
+
 def content(
-    names: list[str], columns: list[list[str]], budget: Budget | None = None
+    names: list[str],
+    columns: list[list[str]],
+    budget: Budget | None = None,
+    decimal: str = ".",
 ) -> Content:
     """Convert columns to numbers, or to positions in lists of strings."""
     n_rows = len(columns[0]) if columns else 0
     values, nominal = np.empty((n_rows, len(columns))), {}
     for j, (name, column) in enumerate(zip(names, columns, strict=True)):
         try:
-            values[:, j], words = from_strings(column)
+            values[:, j], words = from_strings(column, decimal)
         except ValueError as error:
             raise Refused(f"column {short(name)} {error}") from error
         if words is not None:
@@ -63,15 +75,11 @@ def content(
     return Content(Table(names, values, nominal, budget))
 
 
-def delimiter_of(path: Path) -> str:
-    """Return a tab for ``.tsv`` files, else a comma."""
-    return "\t" if split_name(path)[1] == ".tsv" else ","
-
-
-def n_columns(path: Path, budget: Budget, each: int = 0) -> int:
+def n_columns(path: Path, budget: Budget, dialect: Dialect, each: int = 0) -> int:
     """Count and charge the columns in the header, `each` bytes per column."""
     try:
-        rows = csv.reader(_charged_lines(path, budget), delimiter=delimiter_of(path))
+        text = _charged_lines(path, budget, dialect.encoding)
+        rows = csv.reader(text, delimiter=dialect.delimiter)
         header = next((row for row in rows if row), [])
     except csv.Error as error:
         raise Refused(f"line 1: the header cannot be parsed: {error}.") from error
@@ -81,17 +89,19 @@ def n_columns(path: Path, budget: Budget, each: int = 0) -> int:
     return len(header)
 
 
-def _charged_lines(path: Path, budget: Budget) -> Iterator[str]:
+def _charged_lines(path: Path, budget: Budget, encoding: str) -> Iterator[str]:
     """Yield and charge the lines of a header; quotes may span many of them."""
-    for _, line in lines(path, budget):
+    for _, line in lines(path, budget, encoding):
         budget.take(16 * len(line), "its columns")
         yield line
 
 
-def _rows(path: Path, budget: Budget) -> Iterator[tuple[int, list[str]]]:
+def _rows(
+    path: Path, budget: Budget, dialect: Dialect
+) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows that are not empty, header included, and their first lines."""
-    text = (line for _, line in lines(path, budget))
-    reader, start = csv.reader(text, delimiter=delimiter_of(path)), 1
+    text = (line for _, line in lines(path, budget, dialect.encoding))
+    reader, start = csv.reader(text, delimiter=dialect.delimiter), 1
     with _long_fields(budget.line):
         try:
             for row in reader:

@@ -26,7 +26,8 @@ from homi.typing import Matrix
 Vector: TypeAlias = NDArray[np.float64]
 
 #: Formats whose columns have names and may hold texts, and all formats.
-TABLES = (".csv", ".tsv", ".parquet")
+JSON_LINES = (".jsonl", ".ndjson")
+TABLES = (".csv", ".tsv", ".parquet", *JSON_LINES)
 FORMATS = (".arff", ".npz", ".libsvm", ".svm", ".svmlight", ".txt", *TABLES)
 
 _NOMINAL = "its nominal features, as numbers,"
@@ -48,11 +49,15 @@ def read(
     ----------
     path : path
         The suffix gives the format: ``.arff`` (dense or sparse, as MEKA and Mulan
-        write it), ``.csv``, ``.tsv``, ``.parquet``, ``.libsvm``, ``.svm``,
+        write it), ``.csv``, ``.tsv``, ``.parquet``, ``.jsonl`` or ``.ndjson`` (a JSON
+        object per line), ``.libsvm``, ``.svm``,
         ``.svmlight`` or ``.txt`` (multi-label LIBSVM), or ``.npz`` (arrays ``X``, or
         ``data``, ``indices``, ``indptr`` and ``shape`` of a CSR array; ``Y``;
         optional ``feature_names`` and ``label_names``). Each may be followed by
-        ``.gz``, ``.xz`` or ``.bz2``. Text must be UTF-8.
+        ``.gz``, ``.xz``, ``.bz2`` or ``.zip`` (an archive of one file). Of CSV and TSV
+        files, the delimiter (comma, semicolon, tab or bar) and the encoding (UTF-8,
+        UTF-16, Windows-1252 or Latin-1) are recognized; numbers may have decimal
+        commas if the delimiter is a semicolon. Other text must be UTF-8.
     labels : str, list of str or path, optional
         Label columns: ``"first 6"``, ``"last 14"``, a list of names, a pattern such
         as ``"tag_*"``, or the path of a Mulan ``.xml`` file. Default: the labels that
@@ -127,7 +132,7 @@ def parser(path: Path) -> Callable[[Path, Budget], Content]:
     if path.is_dir() or form not in FORMATS:
         raise ValueError(
             f"not a file of a known format; expected {', '.join(FORMATS)}, optionally "
-            "followed by .gz, .xz or .bz2."
+            "followed by .gz, .xz, .bz2 or .zip."
         )
     if form == ".arff":
         from homi.datasets import arff
@@ -141,7 +146,12 @@ def parser(path: Path) -> Callable[[Path, Budget], Content]:
 
 def table_parsers(path: Path) -> ModuleType:
     """Return the module that parses a table: Parquet needs pyarrow, text does not."""
-    is_text = split_name(path)[1] != ".parquet"
+    form = split_name(path)[1]
+    if form in JSON_LINES:
+        from homi.datasets import json_lines
+
+        return json_lines
+    is_text = form != ".parquet"
     if is_text and find_spec("pyarrow") is None:
         from homi.datasets import plain_csv
 

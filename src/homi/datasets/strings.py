@@ -24,7 +24,11 @@ MAX_NOMINAL, FEW_ROWS = 256, 20
 _DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([T ].*)?", re.ASCII)
 
 
-def from_strings(strings: Sequence[str]) -> Column:
+#: A number with a decimal comma.
+COMMA_NUMBER = r"^[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?$"
+
+
+def from_strings(strings: Sequence[str], decimal: str = ".") -> Column:
     """Convert strings to numbers, or to positions in the sorted list of words."""
     place: dict[str, int] = {}
     trimmed = [string.strip() for string in strings]
@@ -33,12 +37,14 @@ def from_strings(strings: Sequence[str]) -> Column:
         np.nan if word in absent else place.setdefault(word, len(place))
         for word in trimmed
     ]
-    return from_words(list(place), np.array(positions, dtype=np.float64))
+    return from_words(list(place), np.array(positions, dtype=np.float64), decimal)
 
 
-def from_words(words: list[str], positions: NDArray[np.float64]) -> Column:
+def from_words(
+    words: list[str], positions: NDArray[np.float64], decimal: str = "."
+) -> Column:
     """Convert positions in a list of distinct words; NaN is a missing value."""
-    as_numbers = [_number_or_none(word) for word in words]
+    as_numbers = [_number_or_none(_with_point(word, decimal)) for word in words]
     if None not in as_numbers:
         return _looked_up(as_numbers, positions), None
     _check_nominal(words, as_numbers, len(positions))
@@ -64,6 +70,12 @@ def _check_nominal(words: list[str], numbers: list[float | None], n_rows: int) -
             f"is free text, with {len(words)} distinct values such as {short(text)}; "
             "remove it, or convert it to numbers."
         )
+
+
+def _with_point(text: str, decimal: str) -> str:
+    """Return a number with a decimal comma as one with a point; other texts stay."""
+    is_number = decimal == "," and re.match(COMMA_NUMBER, text)
+    return text.replace(",", ".") if is_number else text
 
 
 def _number_or_none(text: str) -> float | None:

@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 
 from homi.budget import Budget, Refused
 from homi.datasets.dataset import Content, Table
-from homi.datasets.files import at_line, open_binary, short, split_name
+from homi.datasets.files import at_line, open_binary, open_utf8, short, split_name
 from homi.datasets.labels import check_unique
 from homi.datasets.parquet_pages import page_bytes
-from homi.datasets.plain_csv import delimiter_of, n_columns
+from homi.datasets.plain_csv import n_columns
+from homi.datasets.sniff import Dialect, sniff
 from homi.datasets.strings import MISSING, Column, from_words
 
 #: Bytes that pyarrow needs per column, per cell with its float64, per byte of text,
@@ -58,26 +59,29 @@ _PARQUET_ERRORS = (
 
 def parse_text(path: Path, budget: Budget) -> Content:
     """Parse a CSV or TSV file whose first line names the columns."""
-    return content(*text_columns(path, budget), budget)
+    dialect = sniff(path, budget)
+    return content(*text_columns(path, budget, dialect), budget, dialect.decimal)
 
 
-def text_columns(path: Path, budget: Budget) -> tuple[list[str], list[ArrowColumn]]:
+def text_columns(
+    path: Path, budget: Budget, dialect: Dialect
+) -> tuple[list[str], list[ArrowColumn]]:
     """Return the names and the columns, as strings, of a CSV or TSV file.
 
     pyarrow would guess the type of a column from the first block of the file, and fail
     on later blocks.
     """
-    delimiter = delimiter_of(path)
     block_size = int(np.clip(budget.line, *_BLOCKS))
-    options = csv_options(path, block_size, budget, newlines_in_values=True)
+    options = csv_options(path, block_size, budget, dialect, newlines_in_values=True)
+    opened = open_utf8(path, budget, dialect.encoding)
     try:
-        with _Charged(open_binary(path, budget), delimiter, budget) as file:
+        with _Charged(opened, dialect.delimiter, budget) as file:
             table = pyarrow.csv.read_csv(file, *options)
     except pa.ArrowInvalid as error:
         row, reason = csv_error(error)
         if row is None:
             raise
-        raise at_line(_line_of(row, path, delimiter), reason) from error
+        raise at_line(_line_of(row, path, dialect), reason) from error
     if any(kind != pa.string() for kind in table.schema.types):
         raise Refused("line 1: the quotes in the header cannot be parsed.")
     names = [column[0].as_py() for column in table.columns]
@@ -85,11 +89,15 @@ def text_columns(path: Path, budget: Budget) -> tuple[list[str], list[ArrowColum
 
 
 def csv_options(
-    path: Path, block_size: int, budget: Budget, *, newlines_in_values: bool = False
+    path: Path,
+    block_size: int,
+    budget: Budget,
+    dialect: Dialect,
+    *,
+    newlines_in_values: bool = False,
 ) -> tuple[Any, Any, Any]:
     """Return pyarrow's options to read all columns as strings, the header as a row."""
-    delimiter = delimiter_of(path)
-    count = n_columns(path, budget, _COLUMN)
+    count = n_columns(path, budget, dialect, _COLUMN)
     kinds = {f"f{j}": pa.string() for j in range(count)}
     return (
         # With more than one thread an error does not name its row.
@@ -97,7 +105,7 @@ def csv_options(
             autogenerate_column_names=True, use_threads=False, block_size=block_size
         ),
         pyarrow.csv.ParseOptions(
-            delimiter=delimiter, newlines_in_values=newlines_in_values
+            delimiter=dialect.delimiter, newlines_in_values=newlines_in_values
         ),
         pyarrow.csv.ConvertOptions(column_types=kinds, strings_can_be_null=False),
     )
@@ -125,13 +133,13 @@ class _Charged(io.BufferedReader):
         return data
 
 
-def _line_of(row: int, path: Path, delimiter: str) -> int:
+def _line_of(row: int, path: Path, dialect: Dialect) -> int:
     """Return the line that a row starts in; quoted line breaks make rows longer."""
     with (
-        open_binary(path) as file,
+        open_utf8(path, encoding=dialect.encoding) as file,
         io.TextIOWrapper(file, "utf-8-sig", errors="replace", newline="") as text,
     ):
-        rows, seen, start = csv.reader(text, delimiter=delimiter), 0, 1
+        rows, seen, start = csv.reader(text, delimiter=dialect.delimiter), 0, 1
         while seen < row:
             start = rows.line_num + 1
             try:
@@ -278,6 +286,11 @@ def texts(column: ArrowColumn, name: str, budget: Budget | None) -> list[Any]:
     return column.to_pylist()
 
 
+def as_column(strings: list[str]) -> ArrowColumn:
+    """Return strings as a column."""
+    return pa.chunked_array([pa.array(strings, pa.string())])
+
+
 def _has_any_length(kind: ArrowType) -> bool:
     """Return True for types of strings and bytes."""
     views = (pa.types.is_string_view, pa.types.is_binary_view)
@@ -292,14 +305,17 @@ def is_string(kind: ArrowType) -> bool:
 
 
 def content(
-    names: list[str], columns: Sequence[ArrowColumn], budget: Budget | None = None
+    names: list[str],
+    columns: Sequence[ArrowColumn],
+    budget: Budget | None = None,
+    decimal: str = ".",
 ) -> Content:
     """Convert columns to numbers, or to positions in lists of strings."""
     n_rows = len(columns[0]) if columns else 0
     values, nominal = np.empty((n_rows, len(columns))), {}
     for j, (name, column) in enumerate(zip(names, columns, strict=True)):
         try:
-            values[:, j], words = _column(column.combine_chunks())
+            values[:, j], words = _column(column.combine_chunks(), decimal)
         except (ValueError, pa.ArrowException) as error:
             raise Refused(f"column {short(name)} {error}") from error
         if words is not None:
@@ -307,7 +323,7 @@ def content(
     return Content(Table(names, values, nominal, budget))
 
 
-def _column(array: ArrowColumn) -> Column:
+def _column(array: ArrowColumn, decimal: str = ".") -> Column:
     """Return numbers, or positions and the list of strings; NaN if missing."""
     kind = array.type
     if pa.types.is_dictionary(kind):
@@ -316,7 +332,7 @@ def _column(array: ArrowColumn) -> Column:
         if not _has_any_length(kind.value_type):
             return _column(array.dictionary_decode())
     if is_string(kind):
-        return _string_column(array)
+        return _string_column(array, decimal)
     if pa.types.is_boolean(kind):
         array = array.cast(pa.uint8())
     elif not (
@@ -340,7 +356,7 @@ def without_missing(strings: ArrowColumn) -> ArrowColumn:
     return pc.if_else(absent, pa.scalar(None, trimmed.type), trimmed)
 
 
-def _string_column(array: ArrowColumn) -> Column:
+def _string_column(array: ArrowColumn, decimal: str) -> Column:
     known = without_missing(array)
     try:
         return _numbers(known), None
@@ -348,4 +364,4 @@ def _string_column(array: ArrowColumn) -> Column:
         pass
     encoded = known.dictionary_encode()
     words, positions = encoded.dictionary.to_pylist(), _numbers(encoded.indices)
-    return from_words(words, positions)
+    return from_words(words, positions, decimal)

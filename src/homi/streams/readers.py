@@ -18,6 +18,7 @@ from homi.datasets.dataset import Content, Labels, Table
 from homi.datasets.files import lines, number, open_binary, short, split_name
 from homi.datasets.labels import split
 from homi.datasets.libsvm import Entries, Names, Row, names_in, row_in
+from homi.datasets.sniff import Dialect, suffix_delimiter
 from homi.datasets.tables import (
     ArrowColumn,
     ArrowSchema,
@@ -184,7 +185,8 @@ class CsvReader(TableReader):
             skip = max(0, skip - len(part))
 
     def _raw(self, path: Path) -> Iterator[ArrowTable]:
-        options = csv_options(path, _TEXT_BLOCK, Budget.of(path))
+        dialect = Dialect(suffix_delimiter(path))
+        options = csv_options(path, _TEXT_BLOCK, Budget.of(path), dialect)
         with open_binary(path) as file:
             try:
                 yield from pyarrow.csv.open_csv(file, *options)
