@@ -589,8 +589,8 @@ class HOMICV(
         return fit_joint_model(held_out, Y, weights, least_rows=least)
 
     def _some_kernel(self) -> bool:
-        widths = _checked("widths", self.widths, _WIDTHS)
-        return len(self.kernels) > 0 and len(widths) > 0
+        has_widths = self.widths is None or np.size(self.widths) > 0
+        return len(self.kernels) > 0 and has_widths
 
     def _tell(self, groups: Any, X: Matrix, y: Matrix) -> Any:
         """Return what tells callbacks of each group of candidates that was tried."""
