@@ -101,7 +101,7 @@ def audit(
         )
     joint = fitted.joint_model_
     assert isinstance(joint, JointModel)
-    found = suspicion(log_odds, given)
+    found = suspicion(log_odds, given, None if held_out else joint)
     order = np.argsort(-found.wrong, axis=None, kind="stable")[:n_listed]
     cells = np.column_stack(np.unravel_index(order, given.shape))
     names = np.asarray(target.names)

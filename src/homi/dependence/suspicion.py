@@ -9,7 +9,7 @@ from scipy.special import expit, logit
 from sklearn.model_selection import KFold
 
 from homi.dependence.label_noise import LabelNoise, counted, fit_label_noise, refit
-from homi.joint import fit_joint_model
+from homi.joint import JointModel, fit_joint_model
 from homi.typing import Array
 
 #: Folds of the joint model: the labels of a row must not vouch for themselves.
@@ -46,7 +46,7 @@ class Suspicion(NamedTuple):
     interval: tuple[float, float]
 
 
-def suspicion(log_odds: Array, Y: Array) -> Suspicion:
+def suspicion(log_odds: Array, Y: Array, joint: JointModel | None = None) -> Suspicion:
     """Judge given labels by held-out log-odds and the other labels of each row.
 
     Parameters
@@ -55,8 +55,13 @@ def suspicion(log_odds: Array, Y: Array) -> Suspicion:
         Held-out log-odds.
     Y : ndarray of shape (n_samples, n_labels)
         Given labels, 0 or 1.
+    joint : JointModel or None, default=None
+        Joint model of other rows. None to fit some to folds of these rows.
     """
-    given_others = _given_others(log_odds, Y)
+    if joint is None:
+        given_others = _given_others(log_odds, Y)
+    else:
+        given_others = logit(joint.leave_one_out(log_odds, Y))
     chosen, noise = given_others, _noise(given_others, Y)
     wrong = noise.wrong(given_others, Y)
     by_features = _noise(log_odds, Y)
