@@ -441,3 +441,34 @@ def test_texts_are_found_if_nothing_else_is_there(tmp_path):
     assert "run again with --text body for a model of texts only" in text
     assert "--drop body" in text
     assert "--drop city" in text
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_rows_from_standard_input(form, plain, tmp_path):
+    path, table = tmp_path / f"rows.{form}", measured()
+    if form == "csv":
+        table.to_csv(path, index=False, sep=";", decimal=",", encoding="cp1252")
+    elif form == "jsonl":
+        table.to_json(path, orient="records", lines=True, double_precision=15)
+    else:
+        table.to_parquet(path)
+    model = plain / "m.homi"
+    expected = run("predict", model, plain / "rows.csv", "--scores").stdout
+    data = path.read_bytes()
+    assert run("predict", model, "-", "--scores", stdin=data).stdout == expected
+    lines = run("predict", model, "-", "--json-lines", "-q", stdin=data).stdout
+    rows = [json.loads(line) for line in lines.splitlines()]
+    by_row = json.loads(run("predict", model, path, "--json", "-q").stdout)
+    assert rows == by_row["rows"]
+    found = run("evaluate", model, "-", "--json", "-q", stdin=data).stdout
+    assert found == run("evaluate", model, path, "--json", "-q").stdout
+
+
+def test_standard_input_that_cannot_be_read(plain):
+    words = ["predict", plain / "m.homi", "-"]
+    assert "standard input: is empty" in run(*words, code=1, stdin=b"").stderr
+    run(*words, "--json-lines", "-o", "tags.csv", code=2)
+    text = run(*words, code=1, stdin=b"a,b\n1\n").stderr
+    assert "standard input: line 2: Expected 2 columns" in text
+    text = run(*words, code=1, stdin=b"a,b\n1,2\n").stderr
+    assert "stdin.csv: lacks 2 of the 3 columns" in text

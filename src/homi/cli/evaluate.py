@@ -13,7 +13,8 @@ from rich.table import Table
 
 from homi.cli.loaded_model import load_for_rows
 from homi.cli.options import AsJson, Model, Quiet, Rows, Text
-from homi.cli.source import File, listed, open_file
+from homi.cli.source import File, listed
+from homi.cli.stdin import open_rows
 from homi.cli.tags import TagChoice
 from homi.cli.terminal import print_json, print_note, printable, working
 from homi.metrics import METRICS, macro_auc
@@ -47,7 +48,7 @@ def evaluate(
     """
     with working("Evaluating", quiet=quiet):
         loaded = load_for_rows(model, text)
-        opened = open_file(file)
+        opened = open_rows(file)
         Y = loaded.labels(opened, choice, quiet=quiet)
         _tell_unknown(opened, loaded.label_names, quiet=quiet)
         X = loaded.rows(opened, quiet=quiet)

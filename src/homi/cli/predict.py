@@ -12,7 +12,8 @@ import typer
 from homi.cli.loaded_model import LoadedModel, load_for_rows
 from homi.cli.options import AsJson, Force, Known, Model, Quiet, Rows, Text
 from homi.cli.output import check_table, write_table
-from homi.cli.source import File, open_file, read_known
+from homi.cli.source import File, read_known
+from homi.cli.stdin import open_rows
 from homi.cli.terminal import print_json, working
 from homi.thresholds.scores import label_probabilities
 from homi.typing import Fields, Matrix
@@ -48,6 +49,10 @@ def predict(
             "formulas.",
         ),
     ] = False,
+    json_lines: Annotated[
+        bool,
+        typer.Option("--json-lines", help="Print a JSON object per row, for programs."),
+    ] = False,
     force: Force = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -64,17 +69,25 @@ def predict(
     Some labels known: homi predict model.homi new.csv --known 'tag_*' -o tags.csv
 
     With the column id: homi predict model.homi new.csv --keep id > tags.csv
+
+    From another program: cat new.csv | homi predict model.homi - --json-lines
     """
+    if json_lines and str(output) != "-":
+        raise typer.BadParameter("--json-lines prints to stdout; omit --output.")
     check_table(output, [model, file], force=force)
     with working("Predicting", quiet=quiet):
         loaded = load_for_rows(model, text)
-        opened = open_file(file)
+        opened = open_rows(file)
         X = loaded.rows(opened, quiet=quiet)
         if known:
             Y = read_known(opened, known, loaded.label_names)
             found = _found_given(loaded, X, Y, scores, proba)
         else:
             found = _found(loaded, X, scores, proba)
+    if json_lines:
+        for row in _by_row(loaded.label_names, found)["rows"]:
+            print_json(row, indent=None)
+        return
     if as_json and str(output) == "-":
         print_json(_by_row(loaded.label_names, found))
         return

@@ -82,9 +82,9 @@ def print_note(text: str, *, quiet: bool) -> None:
         typer.echo(text, err=True)
 
 
-def print_json(value: Any) -> None:
+def print_json(value: Any, *, indent: int | None = 2) -> None:
     """Print a value as JSON, with null for numbers that are not finite."""
-    typer.echo(json.dumps(_plain(value), indent=2, allow_nan=False))
+    typer.echo(json.dumps(_plain(value), indent=indent, allow_nan=False))
 
 
 def _plain(value: Any) -> Any:
