@@ -26,7 +26,8 @@ from homi.metrics import PAPER_METRICS, evaluate, macro_auc
     [
         BinaryRelevance(loss="log", standardize=False),
         BinaryRelevance(LogisticRegression()),
-    ]
+    ],
+    contract_checks.without_weights,
 )
 def test_scikit_learn_contract(estimator, expected):
     contract_checks.check(estimator, expected)

@@ -21,7 +21,8 @@ from homi.methods.ensemble_of_chains import EnsembleOfChains, pcut
 
 @pytest.mark.filterwarnings("ignore")
 @contract_checks.parametrize(
-    [EnsembleOfChains(LogisticRegression(), n_chains=2, sample="subset")]
+    [EnsembleOfChains(LogisticRegression(), n_chains=2, sample="subset")],
+    contract_checks.without_weights,
 )
 def test_scikit_learn_contract(estimator, expected):
     contract_checks.check(estimator, expected)

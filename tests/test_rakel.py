@@ -27,7 +27,8 @@ from homi.metrics import hamming_loss
 
 @pytest.mark.filterwarnings("ignore")
 @contract_checks.parametrize(
-    [RAKEL(KNeighborsClassifier(3), overlap=False, labelset_size=2, random_state=0)]
+    [RAKEL(KNeighborsClassifier(3), overlap=False, labelset_size=2, random_state=0)],
+    contract_checks.without_weights,
 )
 def test_scikit_learn_contract(estimator, expected):
     contract_checks.check(estimator, expected)
