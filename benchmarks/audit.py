@@ -151,13 +151,18 @@ def table(cells: list[dict[str, Any]]) -> str:
     lines = [heads, ["---"] * len(heads), *map(row, cells)]
     text = "\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)
     rates = [ratio(cell) for cell in cells]
+    held = [
+        cell["estimate"][1] <= cell["wrong"] <= cell["estimate"][2] for cell in cells
+    ]
     below = [cell for cell in cells if cell["audit"] < cell["features"]]
     return text + (
         f"\nThe audit has at least 1.3 times the area of the better cleanlab in "
         f"{sum(rate >= 1.3 for rate in rates)} of {len(cells)} rows, and less than "
         f"features only in {len(below)}: "
         + (", ".join(f"{c['data']} ({NOISE[c['noise']]})" for c in below) or "none")
-        + ".\n"
+        + f".\n\nThe interval holds the number of labels made wrong in {sum(held)} of "
+        f"{len(cells)} rows. It accounts for the number of rows only; noise that is "
+        "not flipped at random, and labels that features cannot predict, lie outside.\n"
     )
 
 

@@ -70,10 +70,13 @@ def audit(
 
     Notes
     -----
-    The interval accounts for the number of rows, not for a noise that depends on the
-    features. Where features alone find more than twice as many errors as with the other
-    labels, errors come in pairs that agree with each other, such as swapped labels; the
-    other labels are then not used.
+    The interval accounts for the number of rows only. Noise that is not flipped at
+    random, or labels that features cannot predict, lead to errors that it does not
+    have: on real data sets it often misses.
+
+    Where features alone find more than twice as many errors as with the other labels,
+    errors come in pairs that agree with each other, such as swapped labels; the other
+    labels are then not used.
 
     Examples
     --------
