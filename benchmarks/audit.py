@@ -59,7 +59,7 @@ other data sets may be lower. The other seven data sets of the paper have not be
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cleanlab", help="Python with cleanlab 2.9.")
-    parser.add_argument("--journal", type=Path, default=Path("results/audit.jsonl"))
+    parser.add_argument("--journal", type=Path, default=Path("build/audit.jsonl"))
     page = Path("docs/measured/audit.md")
     parser.add_argument("--output", type=Path, default=page)
     parser.add_argument("--seed", type=int, default=1)

@@ -20,7 +20,7 @@ def test_the_command_shows_scores_pairs_and_a_picture(tmp_path, monkeypatch):
     output = tmp_path / "new" / "place"
     result = CliRunner().invoke(app, ["demo", "--output", str(output), "--folds", "2"])
     assert result.exit_code == 0, result.output
-    for text in ("fold 2/2", "Hamming loss", "HOMICV", "fit, s", "Class", "→", "±"):
+    for text in ("fold 2/2", "Hamming", "HOMICV", "fit, s", "Class", "→", "±"):
         assert text in result.output
     table = (output / "table.md").read_text(encoding="utf-8")
     assert table.count("±") == 4 * len(demo.METHODS)

@@ -28,8 +28,7 @@ COMMANDS = {
     "export": "Export a model to ONNX, for programs without Python.",
     "doctor": "Check the installation: versions, BLAS, threads, extras, data, a "
     "self-test.",
-    "demo": "Cross-validate HOMI and binary relevance on yeast, and draw label "
-    "correlations.",
+    "demo": "Cross-validate HOMICV and others on yeast, and draw label correlations.",
     "data": "Data sets: list, describe, fetch and check them.",
     "bench": "Run, inspect, check, pack and report experiments.",
 }
