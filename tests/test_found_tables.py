@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from homi import HOMI
 from homi.budget import Budget
 from homi.cli.app import app
+from homi.cli.kinds import date_order, date_parts
 from homi.cli.tags import TagColumn, are_tags
 from homi.datasets import read
 from homi.datasets.sniff import sniff
@@ -401,6 +402,14 @@ def test_dates_gaps_booleans_and_identifiers(suffix, tmp_path):
     np.testing.assert_allclose(
         found, expected.decision_function(X[features].to_numpy()), atol=1e-6
     )
+
+
+def test_parts_of_a_date():
+    found = date_parts(["2024-02-29 13:45:10", "NA"], "ymd", "day")
+    assert found == [["2024", ""], ["2", ""], ["29", ""], ["3", ""], ["13", ""]]
+    assert date_parts(["31.1.2024"], "dmy", "day")[:2] == [["2024"], ["1"]]
+    assert date_order(["1/2/2024", "13/2/2024"]) == "dmy"
+    assert date_order(["1/2/24"]) is None
 
 
 def test_dates_must_be_dates_when_predicting(tmp_path):
