@@ -47,15 +47,15 @@ def default(X, Y, test, **hyper):
     return Fitted(model.decision_function(test), model.n_iter_)
 
 
-def standardised(X, test):
+def standardized(X, test):
     mean, scale = X.mean(axis=0), X.std(axis=0)
     scale[scale == 0] = 1
     return (X - mean) / scale, (test - mean) / scale
 
 
 def literal(X, Y, test, build_L, max_iter=100, absolute=0.0):
-    """The literal equations on standardised rows with an L of one's own."""
-    X, test = standardised(X, test)
+    """The literal equations on standardized rows with an L of one's own."""
+    X, test = standardized(X, test)
     given = reference.Given(X, Y.astype(float), build_L(X))
     now, before = reference.zeros(given), np.inf
     n_sweeps = 0
@@ -92,7 +92,7 @@ def unclipped_L(X):
 
 
 def tied_L(X):
-    """The authors' rule: every row as correlated as the s-th is a neighbour too."""
+    """The authors' rule: every row as correlated as the s-th is a neighbor too."""
     R = np.nan_to_num(np.corrcoef(X))
     np.fill_diagonal(R, 0)
     threshold = -np.sort(-R, axis=1)[:, 9:10]
@@ -155,7 +155,7 @@ def rows(X, Y):
 
 def graph_facts(X):
     """Eigenvalues of the two Laplacians, and how many correlations are negative."""
-    X, _ = standardised(X, X)
+    X, _ = standardized(X, X)
     kept = nearest(X, 10).correlations
     ours = neighbor_laplacian(X, 10).toarray()
     return (
@@ -181,7 +181,7 @@ def sweep_counts(X, Y):
             ours = solve(problem, accelerate=accelerate, max_iter=400, tol=0)
             hits = [k for k, t in enumerate(ours.history, 1) if total(t) <= goal]
             counts.append(str(hits[0]) if hits else "more than 400")
-        features = "standardised" if standardize else "raw"
+        features = "standardized" if standardize else "raw"
         facts.append(
             f"On {features} features, the objective of 100 four-block sweeps "
             f"({goal:.2f}) takes {counts[0]} joint sweeps and {counts[1]} accelerated."

@@ -123,14 +123,14 @@ def actions(page: Page, repeats: int) -> dict[str, tuple[str, list[Callable[[], 
         ),
         "key on the slider": ("keydown", press(slider, (slides * repeats)[:repeats])),
         "letter in the search": ("keydown", press(search, (typed * repeats)[:repeats])),
-        "matrix: raw, normalised": (
+        "matrix: raw, normalized": (
             "click",
             [
                 page.locator(name).click
-                for name in (["#normalised", "#raw"] * repeats)[:repeats]
+                for name in (["#normalized", "#raw"] * repeats)[:repeats]
             ],
         ),
-        "colour-blind palette": ("click", [page.locator("#palette").click] * repeats),
+        "color-blind palette": ("click", [page.locator("#palette").click] * repeats),
     }
 
 

@@ -1,4 +1,4 @@
-"""How far HOMI scales: time and memory against rows, and anchors against neighbours.
+"""How far HOMI scales: time and memory against rows, and anchors against neighbors.
 
 Every part keeps what it measured in docs/measured/scale.json; scale.md and scale.svg
 are made of that file alone, so that parts can be measured one by one.

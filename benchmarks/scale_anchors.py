@@ -1,4 +1,4 @@
-"""HOMI with anchors and with exact neighbours, each with λ and γ of its own choice."""
+"""HOMI with anchors and with exact neighbors, each with λ and γ of its own choice."""
 
 from __future__ import annotations
 

@@ -37,12 +37,12 @@ GOAL = 1.7
 
 
 def rows(block_info: Any = None) -> np.ndarray:
-    """A block of rows around a hundred centres, by its number."""
+    """A block of rows around a hundred centers, by its number."""
     place = block_info[None]
     rng = np.random.default_rng([1, place["chunk-location"][0]])
-    centres = np.random.default_rng(0).normal(size=(100, FEATURES))
+    centers = np.random.default_rng(0).normal(size=(100, FEATURES))
     X = rng.standard_normal(place["chunk-shape"])
-    X += centres[rng.integers(len(centres), size=len(X))]
+    X += centers[rng.integers(len(centers), size=len(X))]
     return X
 
 

@@ -26,7 +26,7 @@ import numpy as np  # noqa: E402
 
 import homi  # noqa: E402
 from homi.distributed.tasks import _ARITY  # noqa: E402
-from homi.graph import plan_anchors, tied_moments  # noqa: E402
+from homi.graph import anchor_moments, plan_anchors  # noqa: E402
 from homi.graph.reservoir import Reservoir  # noqa: E402
 from homi.solver import Problem, solve  # noqa: E402
 
@@ -129,7 +129,7 @@ def measured(size: Size, rows: int) -> Rates:
     Y = (scores > np.quantile(scores[:1000], 1 - ONES, axis=0)).astype(np.int8)
     del scores
     plan, plan_seconds = timed(lambda: plan_anchors(X, n_anchors=size.anchors), 1)
-    part, seconds = timed(lambda: tied_moments(X, Y, plan))
+    part, seconds = timed(lambda: anchor_moments(X, Y, plan))
     _, adding = timed(lambda: part + part)
     here = replace(size, n=rows)
     A = rng.standard_normal((2000, 2000))

@@ -23,12 +23,12 @@ BATCH = 8192
 
 
 class Rows:
-    """Batches of rows around a hundred centres, and the clocks beside them."""
+    """Batches of rows around a hundred centers, and the clocks beside them."""
 
     def __init__(self, n: int) -> None:
         self.n, self.generating, self.bare, self.passes = n, 0.0, 0.0, 0.0
         rng = np.random.default_rng(0)
-        self._centres = rng.normal(size=(100, FEATURES))
+        self._centers = rng.normal(size=(100, FEATURES))
         self._W = rng.normal(size=(FEATURES, LABELS)) / np.sqrt(2 * FEATURES)
 
     def __call__(self):
@@ -37,7 +37,7 @@ class Rows:
             begin = time.process_time()
             k = min(BATCH, self.n - start)
             X = rng.standard_normal((k, FEATURES))
-            X += self._centres[rng.integers(len(self._centres), size=k)]
+            X += self._centers[rng.integers(len(self._centers), size=k)]
             scores = X @ self._W + rng.standard_normal((k, LABELS))
             Y = (scores > 2.43).astype(np.int8)
             labels = Y.astype(np.float64)

@@ -118,7 +118,7 @@ def random_data(n: int, m: int, q: int, density: Any, share: float) -> tuple[Any
 
 
 def prepare(given: Data) -> tuple[Any, Any, Any, Problem]:
-    """Dense standardised rows Z, Y in float64, L, and what the sweeps are given."""
+    """Dense standardized rows Z, Y in float64, L, and what the sweeps are given."""
     Y = given.Y.astype(np.float64)
     moments = Moments.from_rows(given.X, Y)
     mean, scale = moments.x_mean, moments.scale()

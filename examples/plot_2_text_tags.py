@@ -70,8 +70,8 @@ predicted = model.predict(new)
 figure, ax = plt.subplots(figsize=(9.0, 4.2), layout="constrained")
 image = ax.imshow(scores, cmap="Blues", vmin=0, vmax=1, aspect="auto")
 for i, j in np.ndindex(scores.shape):
-    colour = "white" if scores[i, j] > 0.6 else "black"
-    ax.text(j, i, f"{scores[i, j]:.2f}", ha="center", va="center", color=colour)
+    color = "white" if scores[i, j] > 0.6 else "black"
+    ax.text(j, i, f"{scores[i, j]:.2f}", ha="center", va="center", color=color)
     if predicted[i, j]:
         frame = (j - 0.47, i - 0.46), 0.94, 0.92
         ax.add_patch(plt.Rectangle(*frame, fill=False, color="crimson", linewidth=2))

@@ -58,8 +58,8 @@ for row, (name, model) in zip(axes, models.items(), strict=True):
     regions = model.predict(grid).reshape(200, 200, 3)
     for j, ax in enumerate(row):
         ax.contourf(ticks, ticks, regions[..., j], levels=[0.5, 1.5], colors="#f4b183")
-        colours = np.where(Y_test[:, j], "#1f3a5f", "#c8c8c8")
-        ax.scatter(*X_test.T, s=6, c=colours)
+        colors = np.where(Y_test[:, j], "#1f3a5f", "#c8c8c8")
+        ax.scatter(*X_test.T, s=6, c=colors)
         ax.set_aspect("equal")
     row[0].set_ylabel(f"{name}\nmacro AUC {auc[name]:.2f}")
 for ax, name in zip(axes[0], NAMES, strict=True):

@@ -64,14 +64,14 @@ left.legend(loc="lower right")
 left.set_title(f"Macro F1 {before.mean():.2f} → {after.mean():.2f}")
 
 right.plot([0, 1], [0, 1], color="grey", linestyle=":")
-for model, name, colour in [
+for model, name, color in [
     (plain, "HOMI's own", "tab:orange"),
     (tuned, "calibrated", "tab:blue"),
 ]:
     P = model.predict_proba(X_test)
     curve = reliability_curve(Y_test, P, strategy="quantile")
     label = f"{name}, error {expected_calibration_error(Y_test, P):.3f}"
-    right.plot(curve.probability, curve.frequency, "o-", color=colour, label=label)
+    right.plot(curve.probability, curve.frequency, "o-", color=color, label=label)
 right.set_xlabel("predicted probability")
 right.set_ylabel("observed frequency")
 right.legend(loc="upper left")

@@ -12,10 +12,12 @@ import sklearn
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
+import experiments
 import quick_bench
 from browser import launched, tab_of
 from explorer_pages import LABELS, MANY, Opened, written
 from homi.benchmark import protocols, studies
+from homi.benchmark.experiment_file import read_experiment
 from homi.datasets import Dataset, load
 from homi.datasets.load import at_hand
 from homi.graph import neighbor_laplacian
@@ -51,6 +53,25 @@ def few_rows(monkeypatch):
     protocols.rows_of.cache_clear()
     yield given
     protocols.rows_of.cache_clear()
+
+
+@pytest.fixture
+def small_file(tmp_path):
+    path = tmp_path / "small.toml"
+    path.write_text(experiments.SMALL, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def full_file(tmp_path):
+    path = tmp_path / "small.toml"
+    path.write_text(experiments.FULL, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def experiment(full_file):
+    return read_experiment(full_file)
 
 
 def make_problem(X, Y, n_neighbors=5, *, standardize=False, **hyper):

@@ -27,7 +27,7 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Learnt:
+class Params:
     """W, B and the biases as column vectors."""
 
     W: np.ndarray
@@ -62,7 +62,7 @@ def printed_laplacian(S):
 
 def zeros(given):
     m, q = given.X.shape[1], given.Y.shape[1]
-    return Learnt(
+    return Params(
         np.zeros((m, q)), np.zeros((q, q)), np.zeros((q, 1)), np.zeros((q, 1))
     )
 
@@ -80,7 +80,7 @@ def update_W(given, now):
         - gamma * X.T @ L @ one @ t.T @ B.T
         - gamma * X.T @ L @ one @ z.T @ B @ B.T
     )
-    return Learnt(solve_sylvester(A, E, Q), B, z, t)
+    return Params(solve_sylvester(A, E, Q), B, z, t)
 
 
 def update_B(given, now):
@@ -90,7 +90,7 @@ def update_B(given, now):
     P = X @ W + one @ z.T
     A = beta * Y.T @ Y + given.lam * np.eye(Y.shape[1]) + gamma * P.T @ L @ P
     R = beta * Y.T @ Y - beta * Y.T @ one @ t.T - gamma * P.T @ L @ one @ t.T
-    return Learnt(W, inv(A) @ R, z, t)
+    return Params(W, inv(A) @ R, z, t)
 
 
 def update_z(given, now):
@@ -100,7 +100,7 @@ def update_z(given, now):
     A = (len(X) + given.lam) * np.eye(Y.shape[1])
     A = A + gamma * (one.T @ L @ one) * B @ B.T
     graph = gamma * B @ (B.T @ W.T @ X.T + t @ one.T) @ L @ one
-    return Learnt(W, B, inv(A) @ (Y.T @ one - W.T @ X.T @ one - graph), t)
+    return Params(W, B, inv(A) @ (Y.T @ one - W.T @ X.T @ one - graph), t)
 
 
 def update_t(given, now):
@@ -109,7 +109,7 @@ def update_t(given, now):
     beta, gamma, W, B, z = given.beta, given.gamma, now.W, now.B, now.z
     graph = gamma * B.T @ (W.T @ X.T + z @ one.T) @ L @ one
     bottom = beta * len(X) + gamma * (one.T @ L @ one).item() + given.lam
-    return Learnt(W, B, z, (beta * (Y.T @ one - B.T @ Y.T @ one) - graph) / bottom)
+    return Params(W, B, z, (beta * (Y.T @ one - B.T @ Y.T @ one) - graph) / bottom)
 
 
 UPDATES = {"W": update_W, "B": update_B, "z": update_z, "t": update_t}

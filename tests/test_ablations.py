@@ -26,7 +26,7 @@ def test_without_B_the_first_model_predicts(rows):
 
 
 def test_step_by_step_learns_labels_alone_first(rows):
-    """(B, t) is ridge regression of Y on Y and 1, every coefficient penalised."""
+    """(B, t) is ridge regression of Y on Y and 1, every coefficient penalized."""
     X, Y = rows
     lam, beta = 0.7, 1.3
     model = StepWise(lam=lam, beta=beta).fit(X, Y)

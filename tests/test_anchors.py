@@ -7,8 +7,8 @@ from scipy import sparse
 import homi.graph.plan
 from homi import HOMI
 from homi.base.targets import check_target
-from homi.graph import AnchorPlan, neighbor_laplacian, plan_anchors, tied_moments
-from homi.graph.anchors import ties
+from homi.graph import AnchorPlan, anchor_moments, neighbor_laplacian, plan_anchors
+from homi.graph.anchors import edges
 from homi.graph.reservoir import Reservoir, sample_rows
 from homi.model.route import choose_route
 from homi.model.rows_input import InMemoryRows
@@ -50,7 +50,7 @@ def test_H_equals_the_dense_twin(kind, standardize, s):
     plan = plan_anchors(X, s, 20, standardize=standardize)
     assert len(plan.anchors) == 20
     _, _, L = twin(X, plan)
-    H = tied_moments(BOTH[kind](X), Y, plan).with_graph(plan).H
+    H = anchor_moments(BOTH[kind](X), Y, plan).with_graph(plan).H
     np.testing.assert_allclose(H, X.T @ L @ X, atol=1e-10 * np.abs(X.T @ X).max())
 
 
@@ -58,7 +58,7 @@ def test_Z_equals_the_twin_and_L_is_a_laplacian():
     X, _ = rows()
     plan = plan_anchors(X, 4, 20)
     Z, S, L = twin(X, plan)
-    found = np.vstack([part for _, _, part in ties(X, plan)])
+    found = np.vstack([part for _, _, part in edges(X, plan)])
     np.testing.assert_allclose(found, Z, atol=1e-12)
     np.testing.assert_allclose(S.sum(axis=1), 1, atol=1e-12)
     np.testing.assert_allclose(L @ np.ones(len(X)), 0, atol=1e-12)
@@ -73,8 +73,8 @@ def test_rows_like_no_anchor_have_no_ties(kind):
     X[77] = plan.mean + 2 * plan.scale
     Z, _, L = twin(X, plan)
     assert not Z[[3, 77]].any()
-    total = tied_moments(BOTH[kind](X), Y, plan)
-    assert total.ties.loose is not None
+    total = anchor_moments(BOTH[kind](X), Y, plan)
+    assert total.edges.loose is not None
     H = total.with_graph(plan).H
     np.testing.assert_allclose(H, X.T @ L @ X, atol=1e-10 * np.abs(X.T @ X).max())
 
@@ -85,11 +85,11 @@ def test_parts_in_any_order_sum_to_the_whole(kind):
     plan = plan_anchors(X, 4, 30)
     X[[5, 300]] = plan.mean
     convert, rng = BOTH[kind], np.random.default_rng(0)
-    whole = tied_moments(convert(X), Y, plan).with_graph(plan)
+    whole = anchor_moments(convert(X), Y, plan).with_graph(plan)
     for _ in range(5):
         ends = np.sort(rng.choice(np.arange(1, 500), 6, replace=False))
         parts = [
-            tied_moments(convert(X[part]), Y[part], plan)
+            anchor_moments(convert(X[part]), Y[part], plan)
             for part in np.split(rng.permutation(500), ends)
         ]
         total = sum(parts[1:], parts[0]).with_graph(plan)
@@ -102,17 +102,17 @@ def test_parts_in_any_order_sum_to_the_whole(kind):
 def test_parts_with_and_without_a_graph_do_not_add():
     X, Y = rows()
     plan = plan_anchors(X, 4, 20)
-    part = tied_moments(X, Y, plan, graph=False)
+    part = anchor_moments(X, Y, plan, graph=False)
     assert part.with_graph(plan).H is None
     with pytest.raises(ValueError, match="one part has edges"):
-        part + tied_moments(X, Y, plan)
+        part + anchor_moments(X, Y, plan)
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e6])
 def test_H_is_semi_definite_and_keeps_its_digits(offset):
     X, Y = rows(2, n=400)
     plan = plan_anchors(X + offset, 4, 30)
-    H = tied_moments(X + offset, Y, plan).with_graph(plan).H
+    H = anchor_moments(X + offset, Y, plan).with_graph(plan).H
     assert np.linalg.eigvalsh(H)[0] > -1e-8 * np.trace(H)
     near = AnchorPlan(
         plan.center - offset,
@@ -122,7 +122,7 @@ def test_H_is_semi_definite_and_keeps_its_digits(offset):
         4,
         plan.weight,
     )
-    expected = tied_moments(X, Y, near).with_graph(near).H
+    expected = anchor_moments(X, Y, near).with_graph(near).H
     np.testing.assert_allclose(H, expected, atol=1e-7 * np.abs(expected).max())
 
 
@@ -164,12 +164,12 @@ def test_units_of_rows_that_begin_far_off(kind):
     np.testing.assert_allclose(scale, expected, rtol=1e-9)
 
 
-def test_trace_is_that_of_neighbours():
+def test_trace_is_that_of_neighbors():
     X, Y = rows(4, n=600)
     plan = plan_anchors(X, 10, 40)
     units = (X - plan.mean) / plan.scale
     L = neighbor_laplacian(X, 10, mean=plan.mean, scale=plan.scale)
-    H = tied_moments(X, Y, plan).with_graph(plan).standardized().H
+    H = anchor_moments(X, Y, plan).with_graph(plan).standardized().H
     assert np.trace(H) == pytest.approx(np.trace(units.T @ (L @ units)))
     again = plan_anchors(sparse.csr_array(X), 10, 40)
     assert again.weight == pytest.approx(plan.weight)
@@ -187,12 +187,12 @@ def test_some_rows_say_what_the_trace_of_all_is(kind, monkeypatch):
     assert some == pytest.approx(every, rel=0.1)
 
 
-def test_anchors_are_centres_of_clusters():
+def test_anchors_are_centers_of_clusters():
     rng = np.random.default_rng(5)
-    centres = rng.normal(size=(5, 12))
-    X = np.repeat(centres, 80, axis=0) + 0.01 * rng.normal(size=(400, 12))
+    centers = rng.normal(size=(5, 12))
+    X = np.repeat(centers, 80, axis=0) + 0.01 * rng.normal(size=(400, 12))
     plan = plan_anchors(X, 1, 15, standardize=False)
-    R = np.corrcoef(plan.anchors, centres)[: len(plan.anchors), -5:]
+    R = np.corrcoef(plan.anchors, centers)[: len(plan.anchors), -5:]
     np.testing.assert_allclose(R.max(axis=0), 1, atol=1e-3)
     np.testing.assert_allclose(np.linalg.norm(plan.anchors, axis=1), 1)
     np.testing.assert_allclose(plan.anchors.sum(axis=1), 0, atol=1e-12)
@@ -208,7 +208,7 @@ def test_few_kinds_of_rows_make_few_anchors():
 )
 def test_rows_without_variance_make_no_graph(X):
     plan = plan_anchors(X, 3, 10, standardize=False)
-    H = tied_moments(X, np.ones((len(X), 1)), plan).with_graph(plan).H
+    H = anchor_moments(X, np.ones((len(X), 1)), plan).with_graph(plan).H
     np.testing.assert_allclose(H, 0, atol=1e-10)
 
 
@@ -310,9 +310,9 @@ def test_rows_of_weight_w_are_tied_as_w_rows(kind):
     kept = counts > 0
     plan = plan_anchors(X, 3, 7)
     repeated = np.repeat(np.arange(len(X)), counts)
-    whole = tied_moments(kind(X[repeated]), Y[repeated], plan).with_graph(plan)
+    whole = anchor_moments(kind(X[repeated]), Y[repeated], plan).with_graph(plan)
     w = counts[kept].astype(float)
-    found = tied_moments(kind(X[kept]), Y[kept], plan, weights=w).with_graph(plan)
+    found = anchor_moments(kind(X[kept]), Y[kept], plan, weights=w).with_graph(plan)
     for name in ("n", "x_mean", "Sxx", "Sxy", "Syy", "H"):
         np.testing.assert_allclose(
             getattr(found, name), getattr(whole, name), atol=1e-9
@@ -324,17 +324,17 @@ def test_weights_of_rows_that_are_like_no_anchor():
     plan = plan_anchors(X, 3, 7)
     X[:5] = plan.mean
     w = np.random.default_rng(0).uniform(0.5, 2.0, len(X))
-    total = tied_moments(X, Y, plan, weights=w)
-    assert total.ties.loose is not None
+    total = anchor_moments(X, Y, plan, weights=w)
+    assert total.edges.loose is not None
     H = total.with_graph(plan).H
     Z = np.zeros((len(X), len(plan.anchors)))
-    for part, _, block in ties(X, plan):
+    for part, _, block in edges(X, plan):
         Z[part] = block
     tied_rows = Z.any(axis=1)
-    centred = X - plan.center
-    ZtX = Z.T @ (w[:, None] * centred)
+    centered = X - plan.center
+    ZtX = Z.T @ (w[:, None] * centered)
     mass = Z.T @ w
-    own = (centred * (w * tied_rows)[:, None]).T @ centred
+    own = (centered * (w * tied_rows)[:, None]).T @ centered
     used = mass > 0
     expected = own - ZtX[used].T @ (ZtX[used] / mass[used, None])
     np.testing.assert_allclose(H, plan.weight * expected, atol=1e-9)
@@ -353,8 +353,8 @@ def test_many_anchors_are_summed_as_few_are(weighted, monkeypatch):
     plan = plan_anchors(X, 3, 7)
     X[:5] = plan.mean
     w = np.random.default_rng(0).uniform(0.5, 2.0, len(X)) if weighted else None
-    few = tied_moments(X, Y, plan, weights=w).ties
+    few = anchor_moments(X, Y, plan, weights=w).edges
     monkeypatch.setattr("homi.graph.anchors._FEW_ANCHORS", 0)
-    many = tied_moments(X, Y, plan, weights=w).ties
+    many = anchor_moments(X, Y, plan, weights=w).edges
     for name in ("ZtX", "mass", "loose"):
         np.testing.assert_allclose(getattr(many, name), getattr(few, name), atol=1e-10)

@@ -3,16 +3,18 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.spatial.distance import cdist
 from scipy.special import expit
 
 from homi import HOMICV
-from homi.datasets import make_correlated
-from homi.model import batches, block_features, block_scores
+from homi.io import load_model, save
+from homi.model import batches, block_features, block_scores, final_features
 from homi.model.batches import RowsInMemory
 from homi.model.blend import fit_log_odds
 from homi.model.block_features import KernelFeatures, mapped_moments
 from homi.model.block_scores import ScoreTable
 from homi.model.kernel_map import KernelMap, Triangle
+from homi.model.range_basis import RangeBasis
 from homi.model.scoring import negative_log_loss
 from homi.moments import Moments
 from homi.solver import ridge_path
@@ -120,15 +122,29 @@ def test_sparse_rows(data, small_sample):
     )
 
 
-def test_wide_rows_are_fitted_in_a_span(small_sample, monkeypatch):
-    from homi.model import final_features
-
+def test_wide_rows_are_fitted_in_their_leading_directions(small_sample, monkeypatch):
     monkeypatch.setattr(final_features, "_MOST_FEATURES", 30)
-    X, Y, *_ = make_correlated(700, n_features=60, n_labels=5, random_state=0)
-    model = HOMICV(kernels=[], **QUICK)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(700, 60)) * 0.8 ** np.arange(60)
+    Y = (X[:, :4] + 0.1 * rng.normal(size=(700, 4)) > 0.3).astype(int)
+    settings = QUICK | {"kernels": [], "standardize": False}
+    model = HOMICV(**settings)
     scores = model.fit_held_out(X, Y)
-    assert np.mean((scores > 0) == Y) > np.mean(Y == 0)
-    assert model.best_estimator_.coef_.shape == (5, 60)
+    assert np.mean((scores > 0) == Y) > 0.9
+    assert model.best_estimator_.coef_.shape == (4, 60)
+    monkeypatch.setattr(final_features, "_MOST_FEATURES", 100)
+    full = HOMICV(**settings).fit_held_out(X, Y)
+    np.testing.assert_allclose(expit(scores), expit(full), atol=0.02)
+
+
+def test_a_range_basis_is_that_of_a_singular_value_decomposition():
+    rng = np.random.default_rng(0)
+    X = sparse.csr_array(rng.normal(size=(200, 50)) * 0.5 ** np.arange(50))
+    scale = rng.random(50) + 0.5
+    Q = RangeBasis(X, scale, 20, seed=0).written_out()
+    np.testing.assert_allclose(Q.T @ Q, np.eye(20), atol=1e-12)
+    leading = np.linalg.svd(X.toarray() / scale)[2][:8]
+    np.testing.assert_allclose(np.linalg.norm(leading @ Q, axis=1), 1.0, atol=1e-6)
 
 
 def test_the_report_has_the_rows_of_each_stage(data, small_sample):
@@ -231,8 +247,8 @@ def test_random_projections_estimate_leverages(data, monkeypatch):
     ]
     V, D = block_scores._leverage_factor(path, kept, 0)
     np.testing.assert_allclose((F @ V) ** 2 @ D, np.transpose(expected))
-    monkeypatch.setattr(block_scores, "_COLUMNS", 20)
-    monkeypatch.setattr(block_scores, "_MANY_ROWS", 20)
+    monkeypatch.setattr(block_scores, "COLUMNS", 20)
+    monkeypatch.setattr(block_scores, "MANY_ROWS", 20)
     total = np.zeros((900, 2))
     for seed in range(200):
         V, D = block_scores._leverage_factor(path, kept, seed)
@@ -261,3 +277,29 @@ def test_kernel_values_of_all_rows_are_never_held(data, monkeypatch):
     np.testing.assert_allclose(model.decision_function(X), scores, atol=1e-10)
     assert np.array_equal(model.best_estimator_.predict(X), labels)
     assert max(sizes) == 100
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_kernel_values_of_a_block(data, standardize, dtype):
+    X = 5.0 + data[0].astype(dtype)
+    rng = np.random.RandomState(0)
+    kernel_map = KernelMap(X, "rbf", 50, {}, standardize=standardize, rng=rng)
+    values = kernel_map.of_block(X)
+    assert values.dtype == np.float64
+    exact = cdist(*(A.astype(float) for A in scaled(kernel_map, X)), "sqeuclidean")
+    expected = np.exp(-kernel_map.params["gamma"] * exact)
+    np.testing.assert_allclose(values, expected, rtol=0, atol=1e-12)
+
+
+def scaled(kernel_map, X):
+    return kernel_map._scaled(X), kernel_map.landmarks
+
+
+def test_a_model_of_many_rows_is_saved(data, small_sample, tmp_path):
+    X, Y = data
+    model = HOMICV(kernels=["rbf"], **QUICK).fit(X, Y)
+    save(model, tmp_path / "model.homi")
+    loaded = load_model(tmp_path / "model.homi")
+    assert np.array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    assert loaded.search_report_ == model.search_report_

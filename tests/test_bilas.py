@@ -77,12 +77,12 @@ def test_limits():
     assert len(full.pairs_) == 15
     assert len(BILAS(1.0, max_partners=1).fit(X, Y).pairs_) <= 6
     few = BILAS(1.0, max_prototypes=2, random_state=0).fit(X, Y)
-    # Five pairs for each label, two centres in at most four cells.
+    # Five pairs for each label, two centers in at most four cells.
     assert (few.n_prototypes_ <= 5 * 2 * 4).all()
     assert (few.n_prototypes_ < full.n_prototypes_).all()
 
 
-def test_a_label_without_a_partner_is_learnt_as_by_lift():
+def test_a_label_without_a_partner_is_learned_as_by_lift():
     X, Y = random_rows(0, n=60, q=1)
     expected = LIFT(random_state=3).fit(X, Y).decision_function(X)
     with_constants = np.column_stack([np.ones(60), Y, np.zeros(60)])

@@ -147,7 +147,7 @@ def test_labels_that_did_not_converge_are_reported(rows, monkeypatch):
 
 #: The row of the HOMI paper, with deviations: Hamming loss, ranking loss, one-error and
 #: macro-AUC. Features that are 0 or 1, those of enron, are left as they are. On yeast
-#: the paper prints an AUC of 0.629, where both losses, raw or standardised, get at
+#: the paper prints an AUC of 0.629, where both losses, raw or standardized, get at
 #: least 0.675.
 PAPER = {
     "emotions": (True, [0.207, 0.162, 0.268, 0.826], [0.021, 0.014, 0.024, 0.023]),

@@ -35,8 +35,8 @@ class Literal:
 
     def __init__(self, X, Y, model):
         self.scale = X.std(axis=0) if model.standardize else np.ones(X.shape[1])
-        centre = model.standardize or model.fit_intercept
-        self.X = (X - X.mean(axis=0) * centre) / self.scale
+        center = model.standardize or model.fit_intercept
+        self.X = (X - X.mean(axis=0) * center) / self.scale
         self.offset = Y.mean(axis=0) * model.fit_intercept
         self.Y = Y - np.ones((len(X), 1)) @ self.offset[None]
         self.L1 = self.laplacian(self.cosines(Y))
@@ -207,8 +207,8 @@ def test_what_each_weight_does():
         assert share[1] / 10.0 < share[0] / 0.1
 
 
-def test_a_row_counts_among_its_neighbours():
-    """Two neighbours are a row and one other; one neighbour is no graph at all."""
+def test_a_row_counts_among_its_neighbors():
+    """Two neighbors are a row and one other; one neighbor is no graph at all."""
     assert np.all(Literal.nearest(np.arange(6.0)[:, None], 2).sum(axis=1) == 2)
     model, literal = fitted(n_neighbors=2, lam1=3.0)
     assert model.history_[-1]["rows"] == pytest.approx(
@@ -220,7 +220,7 @@ def test_a_row_counts_among_its_neighbours():
     assert alone.history_[-1]["rows"] == 0.0
 
 
-def test_rows_far_from_zero_keep_their_neighbours():
+def test_rows_far_from_zero_keep_their_neighbors():
     X, Y = random_rows(0, n=80, m=20)
     near, far = (CLML(**WEIGHTS, **EXACT).fit(rows, Y) for rows in (X, X + 1e7))
     np.testing.assert_allclose(far.coef_, near.coef_, atol=1e-6)
@@ -316,7 +316,7 @@ def test_constant_features_and_labels():
         np.testing.assert_array_equal(model.predict(X), labels)
 
 
-def test_equal_rows_have_neighbours():
+def test_equal_rows_have_neighbors():
     X = np.repeat(np.eye(4), 12, axis=0)
     Y = np.repeat([[1, 0], [0, 1], [1, 1], [0, 0]], 12, axis=0)
     model = CLML().fit(X, Y)

@@ -41,6 +41,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 SMALL = {
     "EnsembleOfChains": {"n_chains": 3},
     "HOMICV": {"lams": [1.0, 10.0], "widths": [1.0]},
+    # Where iterations end by a looser tolerance, rounding changes the eighth digit.
+    "WRAP": {"tol": 1e-8},
 }
 
 
@@ -65,10 +67,19 @@ def rows():
     return random_rows(0, n=60, m=5, q=4)
 
 
+#: Classifiers for which a row of weight w is not quite w rows, and why.
+APART = {
+    "BinaryRelevance": "copies of a row are in several inner folds of the sigmoids",
+    "EnsembleOfChains": "copies of a row are drawn apart",
+    "HOMICV": "a row is left out with all its weight, its copies one by one",
+    "MLSF": "copies of a row are in several inner folds of the sigmoids",
+}
+
+
 def not_expected(estimator):
-    """Return checks that fail by design: a search leaves out rows, and draws some."""
-    why = "a row is left out with all its weight, its copies are left out one by one"
-    kinds = ("dense", "sparse") if type(estimator).__name__ == "HOMICV" else ()
+    """Return checks that fail by design."""
+    why = APART.get(type(estimator).__name__)
+    kinds = ("dense", "sparse") if why else ()
     return {f"check_sample_weight_equivalence_on_{kind}_data": why for kind in kinds}
 
 

@@ -38,9 +38,9 @@ def test_the_example_ends_in_a_figure(path, monkeypatch, tmp_path):
     assert not list(tmp_path.iterdir()), "an example leaves files behind"
 
 
-def test_there_are_eight_examples():
-    topics = "yeast text missing kernel thresholds streaming dask comparing"
-    assert len(EXAMPLES) == 8
+def test_there_are_nine_examples():
+    topics = "yeast text missing kernel thresholds streaming dask comparing wrong"
+    assert len(EXAMPLES) == 9
     for topic, path in zip(topics.split(), EXAMPLES, strict=True):
         assert topic in path.stem
 
@@ -164,7 +164,7 @@ def test_the_site_has_its_pages(site):
     pages += ["report", "search", "measured/search"]
     for name in pages:
         assert (site / f"{name}.html").stat().st_size > 3000, name
-    assert len(list((site / "gallery").glob("plot_*.html"))) == 8
+    assert len(list((site / "gallery").glob("plot_*.html"))) == 9
     assert "searchindex.js" in (site / "search.html").read_text(encoding="utf-8")
 
 

@@ -26,7 +26,8 @@ def test_the_page_can_be_followed(tmp_path, monkeypatch):
             assert result.exit_code == 0, (line, result.output)
             commands.add(arguments[0])
     assert commands == {
-        *("fit", "predict", "evaluate", "explain", "cv", "export", "doctor")
+        *("fit", "predict", "ask", "audit", "evaluate", "explain", "cv", "export"),
+        "doctor",
     }
     written = {path.name for path in tmp_path.iterdir()}
     assert {

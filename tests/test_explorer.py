@@ -109,8 +109,8 @@ def test_groups_and_order_find_the_blocks():
 def test_many_labels_lie_on_islands_of_their_group():
     B, block = blocks(120, 12)
     places = label_map(B).places
-    centres = np.array([places[block == b].mean(axis=0) for b in range(10)])
-    near = np.linalg.norm(places[:, None] - centres, axis=2).argmin(axis=1)
+    centers = np.array([places[block == b].mean(axis=0) for b in range(10)])
+    near = np.linalg.norm(places[:, None] - centers, axis=2).argmin(axis=1)
     assert (near == block).mean() > 0.9
 
 
@@ -156,7 +156,7 @@ def test_many_labels_are_rounded_as_the_page_says():
     n_labels = MOST_EXACT + 1
     Y = (rng.random((300, n_labels)) < 0.3).astype(int)
     known = facts(HOMI().fit(rng.normal(size=(300, 4)), Y), y=Y)
-    B = known.learnt.B
+    B = known.model.B
     page = json.loads(packed(known))
     shown = decoded(page["B"]).reshape(B.shape)
     error = np.abs(shown - off_diagonal(B)).max()

@@ -350,14 +350,14 @@ def test_all_starts_lead_to_one_minimum_without_correlations():
 def test_without_a_constant_feature_scores_say_nothing_of_frequency():
     X, Y = random_rows(0, n=80)
     Y[:, 0] = np.arange(80) < 72
-    centred = GLOCAL(fit_intercept=False, random_state=0).fit(X, Y)
-    np.testing.assert_allclose(centred.decision_function(X).mean(axis=0), 0, atol=1e-8)
+    centered = GLOCAL(fit_intercept=False, random_state=0).fit(X, Y)
+    np.testing.assert_allclose(centered.decision_function(X).mean(axis=0), 0, atol=1e-8)
     model = GLOCAL(random_state=0).fit(X, Y)
     means = model.decision_function(X).mean(axis=0)
     np.testing.assert_allclose(means, 2 * Y.mean(axis=0) - 1, atol=0.1)
 
 
-def test_units_of_standardised_features_do_not_matter():
+def test_units_of_standardized_features_do_not_matter():
     X, Y = random_rows(0)
     expected = GLOCAL(random_state=0).fit(X, Y).decision_function(X)
     scale = 10.0 ** np.arange(-3, 5)
@@ -420,7 +420,7 @@ def test_few_rows(n, m, q, fit_intercept):
 
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_equal_rows(fit_intercept):
-    """One cluster, no variance: only how frequent a label is can be learnt."""
+    """One cluster, no variance: only how frequent a label is can be learned."""
     X, Y = np.ones((9, 3)), np.repeat([[1, 0, 1]], 9, axis=0)
     model = GLOCAL(fit_intercept=fit_intercept, random_state=0).fit(X, Y)
     expected = Y if fit_intercept else np.zeros_like(Y)
@@ -459,12 +459,12 @@ def test_re_run_rows_without_a_constant_feature(name, scaled, means, data):
     check(figures(X, Y, standardize=False, fit_intercept=False), means)
 
 
-def test_re_run_row_of_yeast_standardised(data):
+def test_re_run_row_of_yeast_standardized(data):
     X, Y, *_ = data("yeast")
     check(figures(X, Y), (0.201, 0.173, 0.225))
 
 
-def test_re_run_row_of_yeast_standardised_without_a_constant_feature(data):
+def test_re_run_row_of_yeast_standardized_without_a_constant_feature(data):
     """The re-run's Hamming loss is 0.428; at the minimum it is 0.400.
 
     Steepest descent with the original's line searches, whose costs are in spectral

@@ -67,21 +67,21 @@ def correlations(X):
     return R
 
 
-def assert_nearest(neighbours, X, s):
+def assert_nearest(neighbors, X, s):
     """s other rows each, their correlations, and none that is left out is larger."""
     n, R = len(X), correlations(X)
-    assert neighbours.indices.shape == neighbours.correlations.shape == (n, s)
-    assert neighbours.correlations.dtype == np.float64
-    assert neighbours.indices.min() >= 0
-    assert neighbours.indices.max() < n
-    for i, found in enumerate(neighbours.indices):
+    assert neighbors.indices.shape == neighbors.correlations.shape == (n, s)
+    assert neighbors.correlations.dtype == np.float64
+    assert neighbors.indices.min() >= 0
+    assert neighbors.indices.max() < n
+    for i, found in enumerate(neighbors.indices):
         assert i not in found
         assert len(set(found)) == s
-    expected = np.take_along_axis(R, neighbours.indices, axis=1)
-    np.testing.assert_allclose(neighbours.correlations, expected, rtol=0, atol=1e-12)
+    expected = np.take_along_axis(R, neighbors.indices, axis=1)
+    np.testing.assert_allclose(neighbors.correlations, expected, rtol=0, atol=1e-12)
     np.fill_diagonal(R, -np.inf)
     best = -np.sort(-R, axis=1)[:, :s]
-    found = -np.sort(-neighbours.correlations, axis=1)
+    found = -np.sort(-neighbors.correlations, axis=1)
     # Candidates are compared in float32: rows that it cannot tell apart may swap.
     np.testing.assert_allclose(found, best, rtol=0, atol=1e-6)
 
@@ -133,7 +133,7 @@ def test_flat_rows_correlate_with_none(format_):
     assert not L[flat].any()
 
 
-def test_copies_are_neighbours_at_1():
+def test_copies_are_neighbors_at_1():
     X = random_rows(6)
     X[30:] = X[:30]
     found = nearest(X, 1)
@@ -238,13 +238,13 @@ def test_more_rows_than_one_block():
         assert_nearest(nearest(FORMATS[format_](X), 5), X, 5)
 
 
-# Standardised rows
+# Standardized rows
 
 
 @pytest.mark.parametrize("given_", ["mean", "scale", "mean and scale"])
 @pytest.mark.parametrize("format_", FORMATS)
 @pytest.mark.parametrize("density", [0.2, 1.0])
-def test_mean_and_scale_standardise_first(format_, density, given_):
+def test_mean_and_scale_standardize_first(format_, density, given_):
     X = random_rows(13, (60, 20), density) * np.geomspace(0.01, 100, 20)
     mean = X.mean(axis=0) if "mean" in given_ else None
     scale = X.std(axis=0) if "scale" in given_ else None
@@ -281,7 +281,7 @@ def test_laplacian_of_rows_is_one(X, format_, data):
 
 @repeatable
 @given(st.integers(0, 2**32 - 1), st.integers(2, 12), st.data())
-def test_laplacian_of_any_neighbours_is_one(seed, n, data):
+def test_laplacian_of_any_neighbors_is_one(seed, n, data):
     rng, s = np.random.default_rng(seed), data.draw(st.integers(1, n - 1))
     others = (
         np.arange(n)[:, None]
@@ -359,7 +359,7 @@ def test_the_printed_laplacian_is_none(seed):
 
 @pytest.mark.parametrize("format_", BOTH)
 @pytest.mark.parametrize("n_neighbors", [8, 10, 1000])
-def test_too_many_neighbours_mean_all_others(format_, n_neighbors):
+def test_too_many_neighbors_mean_all_others(format_, n_neighbors):
     X = FORMATS[format_](random_rows(17, (8, 5)) + np.linspace(0, 20, 5))
     L = neighbor_laplacian(X, n_neighbors)
     assert L.nnz == 8 * 8

@@ -418,7 +418,7 @@ def test_both_ways_to_predict_agree(rows):
         model.predict(1e300 * X)
 
 
-def test_too_many_neighbours_are_capped_with_a_warning():
+def test_too_many_neighbors_are_capped_with_a_warning():
     X, Y = random_rows(0, n=8)
     with pytest.warns(UserWarning, match="all 7 others"):
         capped = HOMI(n_neighbors=20).fit(X, Y)

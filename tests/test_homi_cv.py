@@ -25,7 +25,7 @@ from homi.model.fold_scores import (
     corrections_by_folds,
     graphs_by_folds,
 )
-from homi.model.graphs import neighbour_graph
+from homi.model.graphs import neighbor_graph
 from homi.model.scoring import OBJECTIVES, check_missing, objective
 from homi.solver import (
     Params,
@@ -77,7 +77,7 @@ def test_corrections_are_measured_on_rows_that_they_have_not_seen():
 def test_graphs_are_measured_on_rows_that_are_not_in_them(container):
     """Ties to rows held out are gone; what is left is scaled to the trace of all."""
     X, Y = random_rows(n=40, m=6, q=4)
-    graph = neighbour_graph(linear_features(container(X), Y, standardize=True), X, 5, 0)
+    graph = neighbor_graph(linear_features(container(X), Y, standardize=True), X, 5, 0)
     found = graphs_by_folds(graph.space, Y, graph.L, [0.7, 2.0], [0.0, 0.4], seed=0)
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)
     whole = graph.L.toarray()
@@ -98,7 +98,7 @@ def test_graphs_are_measured_on_rows_that_are_not_in_them(container):
 
 def test_corrections_of_a_model_with_a_graph():
     X, Y = random_rows(n=40, m=6, q=4)
-    graph = neighbour_graph(linear_features(X, Y, standardize=True), X, 5, 0)
+    graph = neighbor_graph(linear_features(X, Y, standardize=True), X, 5, 0)
     params = {"lam": 0.7, "gamma": 0.4}
     plain = graphs_by_folds(graph.space, Y, graph.L, [0.7], [0.4], seed=0)
     found = corrections_by_folds(graph.space, Y, graph.L, params, [1.0], seed=0)
@@ -651,6 +651,7 @@ def test_a_budget_leaves_a_ridge_regression_with_a_chosen_penalty(kind):
     X, Y = random_rows(n=60, m=6, q=4)
     with pytest.warns(UserWarning, match=r"time_budget=1e-09 .* after 15 candidates"):
         model = HOMICV(time_budget=1e-9).fit(kind(X), Y)
+    assert "trees" not in model.search_report_["stage"]
     first = {"kernel": None, "standardize": kind is np.asarray}
     for params in model.cv_results_["params"]:
         assert {name: params[name] for name in first} == first

@@ -68,7 +68,9 @@ def test_posteriors_are_those_of_an_enumerated_ising_model():
     q = 4
     J = rng.normal(size=(q, q))
     every = np.array(list(product([0.0, 1.0], repeat=q)))
-    sets = LabelSets(every, np.einsum("ti,ij,tj->t", every, J, every))
+    pairs = np.einsum("ti,ij,tj->t", every, J, every)
+    # The model gives its own prior a weight of 0.3.
+    sets = LabelSets(every, pairs / 0.3, np.zeros(len(every)))
     sharp = Sharpness(1.0, 60.0)
     S, Y = rng.normal(size=(25, q)), some_known(rng, 25, q)
     found = marginals(sets, sharp, S, Y)
@@ -105,7 +107,7 @@ def test_seen_sets_are_the_most_frequent():
 
 def sorted_sets(sets):
     order = np.lexsort(sets.members.T)
-    return sets.members[order], sets.prior[order]
+    return [part[order] for part in sets]
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +126,18 @@ def test_nothing_known_and_everything_known(model):
     np.testing.assert_array_equal(model.probabilities(S, nothing), expit(S))
     everything = (S > 0).astype(float)
     np.testing.assert_array_equal(model.probabilities(S, everything), everything)
+
+
+def test_labels_without_anything_in_common_say_nothing():
+    """All sets are as frequent as independent labels make them."""
+    every = np.array(list(product([0.0, 1.0], repeat=4)))
+    sets = LabelSets(every, np.zeros(16), np.zeros(16))
+    weights = Weights(0.0, 0.9, 0.8)
+    alone = JointModel(np.eye(4), sets, Sharpness(1.0, 6.0), weights)
+    rng = np.random.default_rng(10)
+    S, Y = rng.normal(size=(30, 4)), some_known(rng, 30, 4)
+    unknown = np.isnan(Y)
+    np.testing.assert_allclose(alone.log_odds(S, Y)[unknown], S[unknown], atol=1e-9)
 
 
 def test_known_labels_come_back_as_given(model):

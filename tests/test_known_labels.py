@@ -99,9 +99,9 @@ def test_held_out_scores_are_learned_from():
 def test_homicv_learns_from_its_held_out_scores(monkeypatch):
     given = []
 
-    def spied(scores, *rest):
+    def spied(scores, *rest, **options):
         given.append(scores)
-        return fit_joint_model(scores, *rest)
+        return fit_joint_model(scores, *rest, **options)
 
     monkeypatch.setattr(homi.model.homi_cv, "fit_joint_model", spied)
     fitted = HOMICV(**QUICK)
@@ -216,7 +216,7 @@ def test_a_file_keeps_it(classifier, tmp_path):
         ("sharpness", "sharp"),
         ("covariance", -1.0),
         ("covariance", np.nan),
-        ("prior", np.inf),
+        ("frequency", np.inf),
     ],
 )
 def test_a_malformed_file_is_refused(model, tmp_path, part, value):
@@ -224,7 +224,7 @@ def test_a_malformed_file_is_refused(model, tmp_path, part, value):
     path = tmp_path / "bad.homi"
     save(model, path)
     header, tensors = opened(path)
-    if part in ("covariance", "prior"):
+    if part in ("covariance", "frequency"):
         tensors[f"joint.{part}"] = np.full_like(tensors[f"joint.{part}"], value)
     else:
         header["model"]["fitted"]["joint"][part] = value
@@ -245,3 +245,26 @@ def test_a_file_of_an_earlier_version_predicts_without_known_labels(model, tmp_p
     np.testing.assert_array_equal(old.predict(NEW), model.predict(NEW))
     with pytest.raises(ValueError, match="saved by an earlier version; fit it again"):
         old.predict(NEW, known=half())
+
+
+@pytest.mark.parametrize("trees", [False, True])
+def test_a_linear_model_holds_no_label_set_of_a_few_rows(trees):
+    """`homi fit --linear` promises that no training row is in the model file."""
+    rng = np.random.default_rng(0)
+    labels = (rng.random((120, 6)) < 0.3).astype(int)
+    model = HOMICV(widths=[], lams=[1.0], trees=trees)
+    model.fit(rng.normal(size=(120, 3)), labels)
+    members = model.joint_model_.sets.members
+    counts = [(labels == members_of).all(axis=1).sum() for members_of in members]
+    assert len(counts) > 3
+    assert (min(counts) >= 5) == (not trees)
+
+
+def test_no_label_set_is_left():
+    model = HOMICV(**QUICK).fit(
+        X[:100], np.random.default_rng(0).random((100, 40)) < 0.3
+    )
+    assert not model.joint_model_.sets.members.any()
+    known = np.full((5, 40), np.nan)
+    known[:, :20] = 1
+    assert np.isfinite(model.decision_function(X[:5], known=known)).all()

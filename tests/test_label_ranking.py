@@ -203,7 +203,7 @@ def test_few_rows_and_constant_features(n):
     ("name", "margin"),
     [("emotions", 0.02), pytest.param("yeast", -0.015, marks=pytest.mark.slow)],
 )
-def test_as_good_as_neighbours(name, margin, data):
+def test_as_good_as_neighbors(name, margin, data):
     """Better than ML-KNN where that is weak, close where it is strong."""
     X, Y, *_ = data(name)
     gains = []

@@ -32,8 +32,8 @@ class Literal:
 
     def __init__(self, X, Y, model):
         self.scale = X.std(axis=0) if model.standardize else np.ones(X.shape[1])
-        centre = model.standardize or model.fit_intercept
-        self.X = (X - X.mean(axis=0) * centre) / self.scale
+        center = model.standardize or model.fit_intercept
+        self.X = (X - X.mean(axis=0) * center) / self.scale
         offset = Y.mean(axis=0) * model.fit_intercept
         self.Y = Y - np.ones((len(X), 1)) @ offset[None]
         S = self.cosines(Y)

@@ -17,11 +17,11 @@ from homi.methods.lift import LIFT
 from homi.metrics import evaluate
 
 
-def literal_centres(X, Y, k, seed):
+def literal_centers(X, Y, k, seed):
     """k-means in each cell of rows with equal labels; cells count up in binary."""
     state = np.random.RandomState(seed)
     code = Y @ 2 ** np.arange(Y.shape[1])
-    centres = []
+    centers = []
     for value in np.unique(code):
         rows = X[code == value]
         if k == 1 or len(rows) <= k:
@@ -29,16 +29,16 @@ def literal_centres(X, Y, k, seed):
         else:
             search = KMeans(k, init="random", n_init=1, max_iter=100)
             found = search.set_params(random_state=state).fit(rows).labels_
-        centres += [rows[found == c].mean(axis=0) for c in np.unique(found)]
-    return np.array(centres)
+        centers += [rows[found == c].mean(axis=0) for c in np.unique(found)]
+    return np.array(centers)
 
 
 def literal_probabilities(X, Y, test, k, seed, C=1.0, standardize_distances=True):
-    """P(y = 1) of the test rows for every label of Y, which all share the centres."""
+    """P(y = 1) of the test rows for every label of Y, which all share the centers."""
     mean, scale = X.mean(axis=0), X.std(axis=0)
     X, test = (X - mean) / scale, (test - mean) / scale
-    centres = literal_centres(X, Y, k, seed)
-    F, F_test = cdist(X, centres), cdist(test, centres)
+    centers = literal_centers(X, Y, k, seed)
+    F, F_test = cdist(X, centers), cdist(test, centers)
     if standardize_distances:
         mean, scale = F.mean(axis=0), F.std(axis=0)
         F, F_test = (F - mean) / scale, (F_test - mean) / scale

@@ -139,10 +139,10 @@ def test_the_two_blocks(page, anywhere):
     W, z, t, B = anywhere
     moments, n = page.problem.moments, page.n
     kappa = n * LAM / (n + LAM)
-    centred = moments.Sxx + kappa * np.outer(moments.x_mean, moments.x_mean)
-    np.testing.assert_allclose(page.A(), centred + LAM * np.eye(len(W)))
-    centred = moments.Sxy + kappa * np.outer(moments.x_mean, moments.y_mean)
-    np.testing.assert_allclose(page.C_tilde(), centred)
+    centered = moments.Sxx + kappa * np.outer(moments.x_mean, moments.x_mean)
+    np.testing.assert_allclose(page.A(), centered + LAM * np.eye(len(W)))
+    centered = moments.Sxy + kappa * np.outer(moments.x_mean, moments.y_mean)
+    np.testing.assert_allclose(page.C_tilde(), centered)
     np.testing.assert_allclose(page.C_tilde(), page.problem.joint_C)
     np.testing.assert_allclose(page.Y_tilde(), page.problem.joint_YtY)
 

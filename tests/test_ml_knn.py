@@ -92,7 +92,7 @@ def test_degenerate_labels():
     np.testing.assert_array_equal(predicted[:, 3], predicted[:, 4])
 
 
-def test_fewer_rows_than_neighbours():
+def test_fewer_rows_than_neighbors():
     X, Y = random_rows(0, n=6)
     model = MLkNN(10).fit(X, Y)
     assert model.posterior_.shape == (4, 6)

@@ -95,7 +95,7 @@ def test_a_large_alpha_leaves_few_directions():
     assert not fitted(X, Y, alpha=1e4)[0].coef_.any()
 
 
-def test_standardising_inside_is_standardising_outside():
+def test_standardizing_inside_is_standardizing_outside():
     X, Y = random_rows(4)
     inside, _, _ = fitted(X * np.arange(1, 9), Y)
     outside, _, _ = fitted(StandardScaler().fit_transform(X), Y, standardize=False)

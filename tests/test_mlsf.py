@@ -102,6 +102,14 @@ def test_many_labels_make_many_groups(kind):
     np.testing.assert_array_equal(np.sort(np.concatenate(model.groups_)), range(25))
 
 
+def test_scores_are_probabilities_around_one_half():
+    X, Y = random_rows(n=60, m=6, q=4)
+    model = MLSF(random_state=0).fit(X, Y)
+    expected = model._chain.probabilities(X) - 0.5
+    np.testing.assert_allclose(model.decision_function(X), expected)
+    np.testing.assert_allclose(model.predict_proba(X) - 0.5, expected, atol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("name", "means"),
     [

@@ -76,7 +76,7 @@ def literal(X, Y, L=None):
     return Moments(len(X), x_mean, y_mean, x.T @ x, x.T @ y, y.T @ y, H)
 
 
-def standardised(X):
+def standardized(X):
     """Every column at mean 0 and variance 1; constant ones at 0."""
     spread = np.where(np.ptp(X, axis=0) == 0, 1.0, X.std(axis=0))
     return (X - X.mean(axis=0)) / spread
@@ -310,27 +310,27 @@ def test_a_large_mean_beside_a_small_spread(format_, n_batches):
     assert moments.scale()[0] == pytest.approx(np.std(X[:, 0] - 1e8), rel=1e-8)
 
 
-# Standardisation
+# Standardization
 
 
 @repeatable
 @given(graphs(), st.sampled_from(list(FORMATS)), st.sampled_from(list(PATHS.values())))
-def test_standardised_are_the_moments_of_standardised_rows(problem, format_, thin):
+def test_standardized_are_the_moments_of_standardized_rows(problem, format_, thin):
     X, Y, L = problem
     X_in = FORMATS[format_](X)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(homi.moments, "_THIN", thin)
         moments = Moments.from_rows(X_in, Y).with_graph(X_in, sparse.csr_array(L))
-    assert_same(moments.standardized(), literal(standardised(X), Y, L), tol=1e-10)
+    assert_same(moments.standardized(), literal(standardized(X), Y, L), tol=1e-10)
 
 
-def test_standardising_without_a_graph_makes_none():
+def test_standardizing_without_a_graph_makes_none():
     X, Y, _ = random_problem(9)
     moments = Moments.from_rows(X, Y).standardized()
-    assert_same(moments, literal(standardised(X), Y))
+    assert_same(moments, literal(standardized(X), Y))
 
 
-def test_standardising_twice_changes_nothing():
+def test_standardizing_twice_changes_nothing():
     X, Y, L = random_problem(10)
     once = Moments.from_rows(X, Y).with_graph(X, sparse.csr_array(L)).standardized()
     assert_same(once.standardized(), once)
@@ -408,8 +408,8 @@ def test_H_keeps_digits_beside_a_large_mean():
     X, Y, L = random_problem(15)
     shifted = X + 1e8
     moments = Moments.from_rows(shifted, Y).with_graph(shifted, sparse.csr_array(L))
-    centred = shifted - 1e8
-    expected = centred.T @ L @ centred
+    centered = shifted - 1e8
+    expected = centered.T @ L @ centered
     atol = 1e-6 * np.abs(expected).max()
     np.testing.assert_allclose(moments.H, expected, rtol=0, atol=atol)
 
@@ -500,7 +500,7 @@ def test_many_sparse_rows_need_little_memory(graph, n, m, limit):
     assert int(run.stdout) < limit < 8 * n * m
 
 
-def test_a_graph_may_be_added_after_standardising():
+def test_a_graph_may_be_added_after_standardizing():
     X, Y, L = random_problem(18)
     L = sparse.csr_array(L)
     before = Moments.from_rows(X, Y)

@@ -94,10 +94,10 @@ def test_means_and_distances(seed, form):
     X = rng.normal(size=(20, 4)) * rng.integers(0, 2, size=(20, 4))
     groups = np.split(rng.permutation(20)[:15], [1, 4, 9])
     members = np.array([np.isin(np.arange(20), rows) for rows in groups])
-    centres = means(form(X), sparse.csr_array(members))
-    np.testing.assert_allclose(centres, [X[rows].mean(axis=0) for rows in groups])
+    centers = means(form(X), sparse.csr_array(members))
+    np.testing.assert_allclose(centers, [X[rows].mean(axis=0) for rows in groups])
     test = rng.normal(size=(7, 4))
-    np.testing.assert_allclose(distances(form(test), centres), cdist(test, centres))
+    np.testing.assert_allclose(distances(form(test), centers), cdist(test, centers))
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -264,7 +264,7 @@ def test_what_is_no_classifier_is_refused():
     ("name", "margin"),
     [("emotions", 0.02), pytest.param("yeast", -0.01, marks=pytest.mark.slow)],
 )
-def test_as_good_as_neighbours(name, margin, data):
+def test_as_good_as_neighbors(name, margin, data):
     """Better than ML-KNN where that is weak, and close to it where it is strong."""
     X, Y, *_ = data(name)
     gains = []

@@ -40,7 +40,7 @@ DENSE = b"""% Ten songs, and what they sound like.
 SPARSE = b"""@relation words
 @attribute a numeric
 @attribute b numeric
-@attribute colour {blue,grey}
+@attribute color {blue,grey}
 @attribute c numeric
 @attribute TAG_dise\\~no {0,1}
 @attribute 'TAG, two' {0,1}

@@ -111,7 +111,7 @@ def test_an_unknown_name_brings_the_nearest():
     with pytest.raises(UnknownDataset, match="closest names: corel16k001"):
         require("corel16k")
     with pytest.raises(FileNotFoundError, match=r"known names: mediamill, .*2500\.$"):
-        require("@@@@")
+        require("neighbour_neighbour_")
 
 
 def test_entries_are_frozen():

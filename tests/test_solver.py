@@ -67,7 +67,7 @@ def gradient(problem, params, block, step=1e-5):
 
 
 def as_reference(params):
-    return reference.Learnt(params.W, params.B, params.z[:, None], params.t[:, None])
+    return reference.Params(params.W, params.B, params.z[:, None], params.t[:, None])
 
 
 def literal(X, Y, n_neighbors=5, **hyper):
@@ -141,7 +141,7 @@ def test_the_reference_is_stationary_also_where_L_is_not_a_laplacian():
                 moved = block.copy()
                 moved[index] += sign * step
                 blocks = {**vars(new), name: moved}
-                sides.append(reference.objective(given, reference.Learnt(**blocks)))
+                sides.append(reference.objective(given, reference.Params(**blocks)))
             assert abs(sides[0] - sides[1]) / (2 * step) < 1e-5
 
 

@@ -104,7 +104,7 @@ def test_history_is_the_objective_and_falls(shape, standardize):
 
 
 def make_problem(X, Y, lam):
-    """The problem in its own basis, and E, of rows that are centred."""
+    """The problem in its own basis, and E, of rows that are centered."""
     moments = Moments.from_rows(X - X.mean(axis=0), Y - Y.mean(axis=0))
     return wrap_solver.Problem.of(moments, laplacian(cosine_similarity(Y.T @ Y)), *lam)
 
@@ -285,7 +285,7 @@ def test_similar_labels_are_drawn_together():
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_similarity_is_that_of_the_labels_as_given(fit_intercept, monkeypatch):
-    """Not that of the centred labels, with which the rest is computed."""
+    """Not that of the centered labels, with which the rest is computed."""
     X, Y = random_rows(0)
     seen = []
     monkeypatch.setattr(wrap, "cosine_similarity", lambda YtY: seen.append(YtY) or YtY)
@@ -306,8 +306,8 @@ def test_without_intercept_scores_pass_through_the_origin():
     X, Y = random_rows(0)
     model = fit(X, Y, 0.1, fit_intercept=False, standardize=False)
     np.testing.assert_allclose(model.decision_function(np.zeros((1, 8))), -0.5)
-    centred = fit(X, Y, 0.1, fit_intercept=False)
-    means = centred.decision_function(X.mean(axis=0)[None])
+    centered = fit(X, Y, 0.1, fit_intercept=False)
+    means = centered.decision_function(X.mean(axis=0)[None])
     np.testing.assert_allclose(means, -0.5, atol=1e-12)
 
 

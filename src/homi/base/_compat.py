@@ -7,6 +7,7 @@ from typing import Any
 
 from sklearn import __version__
 from sklearn.base import _fit_context as fit_context
+from sklearn.utils import _safe_indexing as take_rows
 from sklearn.utils._param_validation import Interval, StrOptions
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "Interval",
     "StrOptions",
     "fit_context",
+    "take_rows",
     "with_callbacks",
 ]
 

@@ -1,13 +1,87 @@
-"""Checks of ``sample_weight``."""
+"""Checks of ``sample_weight``, and ``fit`` with and without it."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from homi.base.validation import checks_parameters
 from homi.moments import check_weights
-from homi.typing import Array, Matrix
+from homi.typing import Array, Matrix, MatrixLike
+
+#: Classifiers whose ``fit`` takes ``sample_weight``.
+WEIGHTED = (
+    *("HOMICV", "HOMI", "BinaryRelevance", "CalibratedLabelRanking", "ClassifierChain"),
+    *("EnsembleOfChains", "GLOCAL", "LEML", "LFLC", "MLLRC", "MLSF", "RAKEL", "WRAP"),
+)
+
+
+class SampleWeightMixin:
+    """Fit with weights of the rows; ``_fit`` takes them as its third argument."""
+
+    @checks_parameters
+    def fit(
+        self, X: MatrixLike, y: MatrixLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Fit the classifier.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows.
+        y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
+            Labels: 0/1 or boolean with one column per label, or 1-D classes.
+        sample_weight : array-like of shape (n_samples,) or float, default=None
+            Weights of the rows: one of weight w counts as w equal rows, and one of
+            weight 0 not at all. None for 1 each.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+        """
+        this: Any = self
+        rows, target = this._check_fit_input(X, y)
+        weights = check_sample_weight(sample_weight, rows.shape[0])
+        rows, Y, weights = drop_zero_weight(rows, target.indicator, weights)
+        this._fit(rows, replace(target, indicator=Y), weights)
+        return self
+
+
+class UnweightedMixin:
+    """Refuse weights of the rows, with a reason."""
+
+    #: Why there are none, as a sentence.
+    _unweighted: str
+
+    def fit(self, X: MatrixLike, y: MatrixLike, **unsupported: Any) -> Self:
+        """Fit the classifier.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows.
+        y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
+            Labels: 0/1 or boolean with one column per label, or 1-D classes.
+        **unsupported
+            Nothing more; ``sample_weight`` is an error that says why.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+        """
+        name = type(self).__name__
+        if unsupported.pop("sample_weight", None) is not None:
+            raise ValueError(
+                f"{name} takes no sample_weight: {self._unweighted}; leave it out, or "
+                f"use one of {', '.join(WEIGHTED)}."
+            )
+        fitted: Self = super().fit(X, y, **unsupported)  # type: ignore[misc]
+        return fitted
 
 
 def check_sample_weight(sample_weight: Any, n: int) -> Array | None:

@@ -8,14 +8,14 @@ import tempfile
 import time
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import threadpoolctl
 import typer
 
 import homi
-from homi.cli.options import AsJson, Quiet
+from homi.cli.options import FORMATS, AsJson, Labels, Quiet
 from homi.cli.terminal import print_json
 from homi.datasets.cache import cache_directory
 from homi.datasets.load import at_hand
@@ -40,13 +40,33 @@ _OPTIONAL = {
 }
 
 
-def doctor(as_json: AsJson = False, quiet: Quiet = False) -> None:
+def doctor(
+    plan: Annotated[
+        Path | None,
+        typer.Option(
+            "--plan", help=f"Estimate time and memory of a fit to a file: {FORMATS}."
+        ),
+    ] = None,
+    labels: Labels = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
     """Check the installation: versions, BLAS, threads, extras, data, a self-test.
 
     The exit code is 1 if the self-test fails: fit, predict, save and load a model.
+    With --plan, estimate instead how long HOMICV takes to fit a file, and its memory.
 
-    Example: homi doctor
+    Example: homi doctor --plan songs.csv --labels 'tag_*'
     """
+    if plan is not None:
+        estimate = _plan(plan, labels)
+        if as_json:
+            print_json(estimate)
+        else:
+            typer.echo(_plan_summary(estimate))
+        return
+    if labels:
+        raise ValueError("--labels needs --plan: it names the label columns of a file.")
     facts: Fields = {
         "homi": homi.__version__,
         "python": platform.python_version(),
@@ -79,6 +99,30 @@ def _conflict() -> str | None:
         "write the package homi; homi on the package index is another project. Remove "
         "it and repair ours with: pip uninstall -y homi && pip install "
         f"--force-reinstall --no-deps {DISTRIBUTION}"
+    )
+
+
+def _plan(path: Path, labels: list[str] | None) -> Fields:
+    """Return sizes of a file, and the estimated cost of a fit."""
+    from homi.datasets import read
+    from homi.model.cost import Size, measure_rates
+    from homi.model.cost import plan as planned
+
+    X, Y, *_ = read(path, labels[0] if labels and len(labels) == 1 else labels)
+    stored = int(X.nnz if hasattr(X, "nnz") else X.size)
+    rows, features = X.shape
+    size = Size(rows, features, Y.shape[1], stored)
+    return size._asdict() | planned(size, measure_rates())._asdict()
+
+
+def _plan_summary(estimate: Fields) -> str:
+    return (
+        f"{estimate['rows']:,} rows, {estimate['features']:,} features, "
+        f"{estimate['labels']:,} labels, {estimate['stored']:,} values\n"
+        f"Route: {estimate['route']}\n"
+        f"HOMICV(trees=False): about {estimate['seconds']:.2g} s of one processor\n"
+        f"HOMICV(): about {estimate['seconds_with_trees']:.2g} s\n"
+        f"Memory: about {estimate['bytes'] / 2**30:.2g} GiB"
     )
 
 

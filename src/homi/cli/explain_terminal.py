@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from homi.cli.terminal import printable
-from homi.explorer import Facts, Learnt, Row
+from homi.explorer import Facts, ModelSummary, Row
 from homi.typing import Fields
 
 #: Number of labels of a row that are explained on the terminal.
@@ -26,7 +26,7 @@ def _explained(row: Row) -> list[Any]:
 
 def print_row(console: Console, known: Facts, row: Row) -> None:
     """Print a table for each predicted label: what adds up to its score."""
-    names = known.learnt.names
+    names = known.model.names
     for why in _explained(row):
         verdict = "predicted" if why.predicted else "not predicted"
         title = f"{row.name}: {names[why.label]}, {verdict}"
@@ -36,17 +36,17 @@ def print_row(console: Console, known: Facts, row: Row) -> None:
         table.add_row(start, f"{why.start:.4f}")
         for step in why.steps:
             table.add_row(printable(_reason(known, row, step)), f"{step.value:+.4f}")
-        table.add_row(_score(known.learnt, why.label), f"{why.score:.4f}", style="bold")
+        table.add_row(_score(known.model, why.label), f"{why.score:.4f}", style="bold")
         console.print(table)
     if row.truth is not None:
         truth = ", ".join(names[j] for j in row.truth) or "none"
         console.print(printable(f"Labels that the row has: {truth}"))
 
 
-def _score(learnt: Learnt, label: int) -> str:
+def _score(model: ModelSummary, label: int) -> str:
     """Return the name of a score, and its threshold if that is a fixed number."""
-    name = "g(x)" if learnt.odds is None else "log-odds"
-    threshold = learnt.thresholds[label]
+    name = "g(x)" if model.odds is None else "log-odds"
+    threshold = model.thresholds[label]
     if np.isnan(threshold):
         return name
     return f"{name}, predicted above {threshold:.4g}"
@@ -56,29 +56,29 @@ def _reason(known: Facts, row: Row, step: Any) -> str:
     if step.index < 0:
         return f"{step.count} other {step.kind}s"
     if step.kind == "label":
-        return f"label {known.learnt.names[step.index]}"
-    if known.learnt.kernel:
+        return f"label {known.model.names[step.index]}"
+    if known.model.kernel:
         return "its own features, by the kernel"
-    return f"{known.learnt.feature_names[step.index]} = {row.values[step.index]:g}"
+    return f"{known.model.feature_names[step.index]} = {row.values[step.index]:g}"
 
 
 def summary(known: Facts, output: Path, *, asked: bool) -> Fields:
     """Return the result for JSON; with `asked`, the explanation of the row."""
-    found: Fields = {"page": str(output), "labels": len(known.learnt.names)}
+    found: Fields = {"page": str(output), "labels": len(known.model.names)}
     if asked:
         row = known.rows[0]
         found["row"] = {
             "name": row.name,
             "why": [
                 {
-                    "label": known.learnt.names[why.label],
+                    "label": known.model.names[why.label],
                     "start": why.start,
                     "steps": [
                         {"because": _reason(known, row, step), "adds": step.value}
                         for step in why.steps
                     ],
                     "score": why.score,
-                    "threshold": known.learnt.thresholds[why.label],
+                    "threshold": known.model.thresholds[why.label],
                     "predicted": why.predicted,
                 }
                 for why in row.why

@@ -22,6 +22,8 @@ COMMANDS = {
     "evaluate": "Measure a model on labeled rows: every metric, and each label by "
     "itself.",
     "cv": "Cross-validate: fit to all folds but one, measure on that one, in turn.",
+    "audit": "Find labels of a training file that are probably wrong.",
+    "ask": "Choose the labels of each row to ask a person about.",
     "explain": "Show how labels depend on each other: one page to open in a browser.",
     "export": "Export a model to ONNX, for programs without Python.",
     "doctor": "Check the installation: versions, BLAS, threads, extras, data, a "

@@ -139,6 +139,23 @@ class LoadedModel:
         """Return scores that rank labels."""
         return label_scores(self.model, X, len(self.label_names))
 
+    def with_known(self, X: Any) -> tuple[Any, Any]:
+        """Return the classifier that takes known labels, and its rows."""
+        model = self.model
+        if isinstance(model, Pipeline):
+            X, model = model[:-1].transform(X), model[-1]
+        if isinstance(model, TunedThresholds):
+            raise ValueError(
+                f"{self.path} has tuned thresholds, which are not for known labels; "
+                "fit a model without --tune."
+            )
+        if getattr(model, "joint_model_", None) is None:
+            raise ValueError(
+                f"{self.path} has no joint model of its labels, so known ones tell it "
+                "nothing; fit it again by homi fit without --paper."
+            )
+        return model, X
+
     def decisions(self, X: Matrix) -> NDArray[np.float64]:
         """Return scores that are above 0 where a label is predicted."""
         with np.errstate(over="ignore", invalid="ignore"):

@@ -92,6 +92,14 @@ Text = Annotated[
         "then ignored.",
     ),
 ]
+Known = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--known",
+        help="Label columns of the rows that are known, such as 'tag_*'; an empty cell "
+        "is unknown. May be repeated.",
+    ),
+]
 Drop = Annotated[
     list[str] | None,
     typer.Option("--drop", help="Columns to ignore, such as 'id*'. May be repeated."),

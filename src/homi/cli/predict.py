@@ -10,9 +10,9 @@ import numpy as np
 import typer
 
 from homi.cli.loaded_model import LoadedModel, load_for_rows
-from homi.cli.options import AsJson, Force, Model, Quiet, Rows, Text
+from homi.cli.options import AsJson, Force, Known, Model, Quiet, Rows, Text
 from homi.cli.output import check_table, write_table
-from homi.cli.source import File
+from homi.cli.source import File, read_known
 from homi.cli.stdin import open_rows
 from homi.cli.terminal import print_json, working
 from homi.thresholds.scores import label_probabilities
@@ -39,6 +39,7 @@ def predict(
             "--keep", help="Column to copy to the output, such as id. May be repeated."
         ),
     ] = None,
+    known: Known = None,
     text: Text = None,
     safe_csv: Annotated[
         bool,
@@ -65,6 +66,8 @@ def predict(
 
     Example: homi predict model.homi new.parquet -o tags.csv --scores
 
+    Some labels known: homi predict model.homi new.csv --known 'tag_*' -o tags.csv
+
     With the column id: homi predict model.homi new.csv --keep id > tags.csv
 
     From another program: cat new.csv | homi predict model.homi - --json-lines
@@ -76,7 +79,11 @@ def predict(
         loaded = load_for_rows(model, text)
         opened = open_rows(file)
         X = loaded.rows(opened, quiet=quiet)
-        found = _found(loaded, X, scores, proba)
+        if known:
+            Y = read_known(opened, known, loaded.label_names)
+            found = _found_given(loaded, X, Y, scores, proba)
+        else:
+            found = _found(loaded, X, scores, proba)
     if json_lines:
         for row in _by_row(loaded.label_names, found)["rows"]:
             print_json(row, indent=None)
@@ -110,6 +117,21 @@ def _found(loaded: LoadedModel, X: Matrix, scores: bool, proba: bool) -> Fields:
         found["probability:"] = label_probabilities(
             loaded.model, X, len(loaded.label_names)
         )
+    return found
+
+
+def _found_given(
+    loaded: LoadedModel, X: Matrix, known: Matrix, scores: bool, proba: bool
+) -> Fields:
+    """Return the same, given the known labels."""
+    model, rows = loaded.with_known(X)
+    loaded.decisions(X)  # refuses rows whose scores are not finite
+    decisions = np.asarray(model.decision_function(rows, known=known))
+    found: Fields = {"": (decisions > 0).astype(np.int8)}
+    if scores:
+        found["score:"] = decisions
+    if proba:
+        found["probability:"] = np.asarray(model.predict_proba(rows, known=known))
     return found
 
 

@@ -17,6 +17,7 @@ import typer
 from numpy.typing import NDArray
 from scipy import sparse
 
+from homi.arrays import dense
 from homi.budget import Budget, Refused
 from homi.cli.features import Features, converted, features_of
 from homi.cli.options import Drop, Labels, Text
@@ -368,6 +369,32 @@ def read_labels(file: File, names: list[str]) -> NDArray[np.int8]:
                 f"{listed(missing)}; give a file that has them."
             )
         return indicators(file.take([place[name] for name in names]))
+
+
+def read_known(
+    file: File, patterns: list[str], names: list[str]
+) -> NDArray[np.float64]:
+    """Return known labels in the order of the model; NaN for cells that are empty."""
+    with with_file_name(file.path):
+        columns = sorted(file.matching(patterns))
+        strange = [file.names[j] for j in columns if file.names[j] not in names]
+        if strange:
+            raise ValueError(
+                f"--known fits {listed(strange)}, which the model has no label of; "
+                f"its labels are {listed(names)}."
+            )
+        table = file.take(columns)
+        values = np.array(dense(table.values), dtype=np.float64)
+        empty = np.isnan(values)
+        # Any value of the column stands for its empty cells, to be checked like it.
+        first = np.take_along_axis(values, empty.argmin(axis=0)[None], axis=0)
+        filled = np.where(empty, np.where(np.isnan(first), 0.0, first), values)
+        labels = indicators(table._replace(values=filled)).astype(np.float64)
+    known = np.full((len(values), len(names)), np.nan)
+    known[:, [names.index(file.names[j]) for j in columns]] = np.where(
+        empty, np.nan, labels
+    )
+    return known
 
 
 def _stated(file: File, names: list[str]) -> NDArray[np.int8]:

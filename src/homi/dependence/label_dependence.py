@@ -125,7 +125,6 @@ class LabelDependence(MetaEstimatorMixin, KnownLabelsMixin):  # type: ignore[mis
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    @checks_parameters
     def fit(self, X: MatrixLike, y: MatrixLike) -> Self:
         """Fit to all rows, and learn from held-out scores how errors go together.
 
@@ -143,6 +142,23 @@ class LabelDependence(MetaEstimatorMixin, KnownLabelsMixin):  # type: ignore[mis
         self : object
             The fitted classifier.
         """
+        self.fit_held_out(X, y)
+        return self
+
+    @checks_parameters
+    def fit_held_out(self, X: MatrixLike, y: MatrixLike) -> Array:
+        """Fit, and return the held-out log-odds.
+
+        Parameters
+        ----------
+        X, y
+            As in ``fit``.
+
+        Returns
+        -------
+        log_odds : ndarray of shape (n_samples, n_labels)
+            Those of each row by a classifier that was fitted without it.
+        """
         X = _canonical(X)
         Y = self._check_labels(X, y)
         if self.cv == "own":
@@ -154,9 +170,10 @@ class LabelDependence(MetaEstimatorMixin, KnownLabelsMixin):  # type: ignore[mis
         labels = Y.astype(np.float64)
         odds = fit_log_odds(scores, labels)
         self.odds_slope_, self.odds_offset_ = odds.slope, odds.offset
+        log_odds = odds(scores)
         several = self._target.kind == "multilabel-indicator"
-        self.joint_model_ = fit_joint_model(odds(scores), labels) if several else None
-        return self
+        self.joint_model_ = fit_joint_model(log_odds, labels) if several else None
+        return log_odds
 
     def _check_labels(self, X: MatrixLike, y: MatrixLike) -> Mask:
         if y is None:

@@ -10,7 +10,7 @@ from dask.sizeof import sizeof
 
 from homi.distributed.blocks import Blocks
 from homi.distributed.tasks import computed, each, fused, tree_sum
-from homi.graph.anchors import TiedMoments, Ties
+from homi.graph.anchors import AnchorEdges, AnchorMoments
 from homi.moments import Moments
 from homi.typing import Matrix
 
@@ -46,9 +46,9 @@ def _part(
     return function(*check(X, y, number, start, stop), *([start] if placed else []))
 
 
-def _size(value: Moments | Ties | TiedMoments) -> int:
+def _size(value: Moments | AnchorEdges | AnchorMoments) -> int:
     return sum(sizeof(part) for part in vars(value).values())
 
 
 # Dask schedules by size, and does not measure attributes of objects.
-sizeof.register((Moments, Ties, TiedMoments), _size)
+sizeof.register((Moments, AnchorEdges, AnchorMoments), _size)

@@ -6,13 +6,16 @@ with optional("homi.explorer"):
     from homi.explorer.explain import explain, write
     from homi.explorer.facts import Facts, Row, explain_row, facts
     from homi.explorer.high_order import LabelSet, label_sets
-    from homi.explorer.model import Learnt, learnt
+    from homi.explorer.model import ModelSummary, summarize_model
     from homi.explorer.waterfall import Step, Waterfalls, steps, waterfalls
+
+#: Former names.
+Learnt, learnt = ModelSummary, summarize_model
 
 __all__ = [
     "Facts",
     "LabelSet",
-    "Learnt",
+    "ModelSummary",
     "Row",
     "Step",
     "Waterfalls",
@@ -20,8 +23,8 @@ __all__ = [
     "explain_row",
     "facts",
     "label_sets",
-    "learnt",
     "steps",
+    "summarize_model",
     "waterfalls",
     "write",
 ]

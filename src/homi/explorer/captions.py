@@ -33,12 +33,12 @@ _MEANINGS = {
 
 def meaning(facts: Facts) -> str:
     """Explain an entry of B, which depends on how B was learned."""
-    return _MEANINGS[facts.learnt.correlation]
+    return _MEANINGS[facts.model.correlation]
 
 
 def strength(facts: Facts) -> str:
     """Compare the strongest entry with the diagonal."""
-    known = facts.learnt
+    known = facts.model
     if len(facts.arrows) == 0:
         return "No entry of B off its diagonal differs from 0."
     i, j = facts.arrows[0]
@@ -61,7 +61,7 @@ def check(facts: Facts) -> str:
     """Compare the signs of B with those of the data."""
     if facts.data is None:
         return ""
-    same, pairs = agreement(facts.learnt.B, facts.data)
+    same, pairs = agreement(facts.model.B, facts.data)
     if pairs == 0:
         return "B has no entry to compare with the data."
     return (
@@ -73,8 +73,8 @@ def check(facts: Facts) -> str:
 
 def left_out(facts: Facts) -> str:
     """Say which entries of B the page omits or rounds."""
-    n_labels = len(facts.learnt.B)
-    present = int(np.count_nonzero(off_diagonal(facts.learnt.B)))
+    n_labels = len(facts.model.B)
+    present = int(np.count_nonzero(off_diagonal(facts.model.B)))
     parts = []
     if len(facts.arrows) < present:
         parts.append(

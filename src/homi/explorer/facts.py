@@ -13,13 +13,13 @@ from homi.arrays import dense
 from homi.explorer.evidence import Evidence, Quality, evidence, quality
 from homi.explorer.layout import Map, clustered_order, label_map, strongest
 from homi.explorer.model import (
-    Learnt,
+    ModelSummary,
     checked_rows,
     features_of,
     indicator,
     innermost,
     innermost_rows,
-    learnt,
+    summarize_model,
 )
 from homi.explorer.waterfall import Step, forest_waterfalls, steps, waterfalls
 from homi.typing import Array, Indices, Mask, Matrix, MatrixLike
@@ -74,7 +74,7 @@ class Facts:
 
     Attributes
     ----------
-    learnt : Learnt
+    model : ModelSummary
         The model.
     map : Map
         Positions and groups of the labels.
@@ -92,7 +92,7 @@ class Facts:
         Whether contributions are relative to the mean of X, or to a row of zeros.
     """
 
-    learnt: Learnt
+    model: ModelSummary
     map: Map
     order: Indices
     arrows: Indices
@@ -100,6 +100,11 @@ class Facts:
     quality: Quality | None
     rows: list[Row]
     from_mean: bool
+
+    @property
+    def learnt(self) -> ModelSummary:
+        """The former name of ``model``."""
+        return self.model
 
 
 def facts(
@@ -116,12 +121,12 @@ def facts(
     feature_names: Sequence[str] | None = None,
 ) -> Facts:
     """Collect what the page shows; see :func:`homi.explorer.explain`."""
-    known = learnt(model, label_names, feature_names)
+    known = summarize_model(model, label_names, feature_names)
     B, n_labels = known.B, len(known.names)
     given = None if rows is None else _RowsToExplain(rows, row_labels, row_names)
     most = max(_MOST_ARROWS, _ARROWS_PER_LABEL * n_labels)
     return Facts(
-        learnt=known,
+        model=known,
         map=label_map(B),
         order=clustered_order(B),
         arrows=strongest(B, most),
@@ -133,7 +138,7 @@ def facts(
 
 
 def explain_row(
-    known: Learnt,
+    known: ModelSummary,
     x: Array,
     *,
     centre: Array | None = None,
@@ -179,7 +184,7 @@ def explain_row(
 
 
 def _rows(
-    model: Any, known: Learnt, X: Matrix, y: Matrix, given: _RowsToExplain | None
+    model: Any, known: ModelSummary, X: Matrix, y: Matrix, given: _RowsToExplain | None
 ) -> list[Row]:
     """Explain the given rows, or some of X, relative to the mean of X."""
     features = None if X is None else features_of(model, X)

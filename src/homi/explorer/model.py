@@ -18,7 +18,7 @@ _SYMBOLS = {"lam": "λ", "beta": "β", "gamma": "γ", "n_neighbors": "s"}
 
 
 @dataclass(frozen=True)
-class Learnt:
+class ModelSummary:
     """Arrays and names of a fitted model.
 
     Attributes
@@ -62,11 +62,11 @@ class Learnt:
     trees: tuple[Any, Array] | None = None
 
 
-def learnt(
+def summarize_model(
     model: Any,
     label_names: Sequence[str] | None = None,
     feature_names: Sequence[str] | None = None,
-) -> Learnt:
+) -> ModelSummary:
     """Read a fitted model; names passed here replace its own."""
     inner, core = innermost(model), fitted_core(model)
     n_features, n_labels = core.feature_weights_.shape
@@ -76,7 +76,7 @@ def learnt(
     labels = _names(label_names, own_label_names(model), n_labels, "label")
     own = own_feature_names(model, n_features)
     features = [] if kernel else _names(feature_names, own, n_features, "feature")
-    return Learnt(
+    return ModelSummary(
         names=labels,
         W=core.feature_weights_,
         z=core.feature_bias_,

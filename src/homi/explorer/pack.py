@@ -36,12 +36,12 @@ def packed(facts: Facts) -> str:
 
 def rounding(facts: Facts) -> float:
     """Return the largest rounding error of B on the page; 0 if it is exact."""
-    B = facts.learnt.B
+    B = facts.model.B
     return 0.0 if len(B) <= MOST_EXACT else _scale(off_diagonal(B)) / 2
 
 
 def _document(facts: Facts) -> Document:
-    known = facts.learnt
+    known = facts.model
     used = sorted({f for row in facts.rows for f in row.values})
     return {
         "names": known.names,
@@ -60,7 +60,7 @@ def _document(facts: Facts) -> Document:
         "features": {f: known.feature_names[f] for f in used},
         "rows": [_row(row) for row in facts.rows],
         "fromMean": facts.from_mean,
-        "logOdds": facts.learnt.odds is not None,
+        "logOdds": facts.model.odds is not None,
         "thresholds": _numbers(known.thresholds),
     }
 
@@ -85,7 +85,7 @@ def _evidence(facts: Facts) -> Document | None:
     return {
         "rows": data.n_samples,
         "both": _encoded(upper.astype(np.uint16 if small else np.uint32)),
-        "agreement": list(agreement(facts.learnt.B, data)),
+        "agreement": list(agreement(facts.model.B, data)),
         "sets": [
             {
                 "members": list(s.members),

@@ -163,11 +163,11 @@ def _asset(name: str) -> str:
 
 
 def _size(facts: Facts) -> str:
-    n_labels = len(facts.learnt.names)
+    n_labels = len(facts.model.names)
     size = f"{n_labels:,} label{'' if n_labels == 1 else 's'}"
     if facts.data is not None:
         size += f" in {facts.data.n_samples:,} rows"
-    return f"{size} · {facts.learnt.settings}"
+    return f"{size} · {facts.model.settings}"
 
 
 def _parts(facts: Facts) -> list[tuple[str, str, str, str]]:
@@ -188,7 +188,7 @@ def _parts(facts: Facts) -> list[tuple[str, str, str, str]]:
         ),
         (True, "labels", "Labels", "All labels", _LABELS),
         (
-            len(facts.learnt.history) > 1,
+            len(facts.model.history) > 1,
             "fit",
             "Fit",
             "How the fit went",
@@ -210,7 +210,7 @@ def _section(address: str, _: str, heading: str, content: str) -> str:
 
 
 def _without_scripts(facts: Facts) -> str:
-    known = facts.learnt
+    known = facts.model
     rows = "".join(
         f"<tr><td>{escape(known.names[i])}</td><td>{escape(known.names[j])}</td>"
         f"<td>{known.B[i, j]:+.4f}</td></tr>"

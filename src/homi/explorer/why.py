@@ -125,7 +125,7 @@ def why(
     A score of a linear model is a sum over features and, by the label correlation B,
     over other labels. With a kernel, it is a sum over neighbors: the training rows that
     are landmarks. The log-odds of a forest are a sum over features, too (see
-    :meth:`homi.model.forest.Forest.contributions`), and are added to those of a linear
+    ``Forest.contributions``), and are added to those of a linear
     model.
 
     Parameters

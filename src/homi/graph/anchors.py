@@ -60,7 +60,7 @@ class AnchorPlan:
 
 
 @dataclass(frozen=True, eq=False)
-class Ties:
+class AnchorEdges:
     """Sums of the edges from rows to anchors. Additive over rows.
 
     Parameters
@@ -77,12 +77,12 @@ class Ties:
     mass: Array
     loose: Array | None = None
 
-    def __add__(self, other: Ties) -> Ties:
+    def __add__(self, other: AnchorEdges) -> AnchorEdges:
         """Return the sums over the rows of both."""
         loose = self.loose if other.loose is None else other.loose
         if self.loose is not None and other.loose is not None:
             loose = self.loose + other.loose
-        return Ties(self.ZtX + other.ZtX, self.mass + other.mass, loose)
+        return AnchorEdges(self.ZtX + other.ZtX, self.mass + other.mass, loose)
 
     def pulled(self) -> Array:
         """``(ZᵀX)ᵀ Λ⁻¹ (ZᵀX)`` plus the rows without edges."""
@@ -93,47 +93,47 @@ class Ties:
 
 
 @dataclass(frozen=True, eq=False)
-class TiedMoments:
+class AnchorMoments:
     """Moments of rows and sums of their edges to anchors. Additive over rows.
 
-    ``ties`` is None without a graph. Call :meth:`with_graph` on the sum over all rows
+    ``edges`` is None without a graph. Call :meth:`with_graph` on the sum over all rows
     only: H is not additive, because Λ is shared by all rows.
     """
 
     moments: Moments
-    ties: Ties | None = None
+    edges: AnchorEdges | None = None
 
-    def __add__(self, other: TiedMoments) -> TiedMoments:
+    def __add__(self, other: AnchorMoments) -> AnchorMoments:
         """Return the moments and sums of the rows of both."""
-        if (self.ties is None) != (other.ties is None):
+        if (self.edges is None) != (other.edges is None):
             raise ValueError(
                 "one part has edges to anchors and the other has none; compute both "
                 "with the same plan."
             )
-        ties = None if self.ties is None or other.ties is None else self.ties
-        if ties is not None and other.ties is not None:
-            ties = ties + other.ties
-        return TiedMoments(self.moments + other.moments, ties)
+        edges = None if self.edges is None or other.edges is None else self.edges
+        if edges is not None and other.edges is not None:
+            edges = edges + other.edges
+        return AnchorMoments(self.moments + other.moments, edges)
 
     def with_graph(self, plan: AnchorPlan) -> Moments:
         """Return the moments with ``H = weight · XᵀLX``; unchanged without a graph."""
-        if self.ties is None:
+        if self.edges is None:
             return self.moments
         gap = self.moments.x_mean - plan.center
         H = self.moments.Sxx + self.moments.n * np.outer(gap, gap)
-        H -= self.ties.pulled()
+        H -= self.edges.pulled()
         H *= plan.weight
         return replace(self.moments, H=H)
 
 
-def tied_moments(
+def anchor_moments(
     X: Matrix,
     Y: Matrix,
     plan: AnchorPlan,
     *,
     graph: bool = True,
     weights: Array | None = None,
-) -> TiedMoments:
+) -> AnchorMoments:
     """Compute the contribution of rows X (n, m), dense or sparse, with labels Y (n, l).
 
     A pure function: contributions of batches, blocks or files can be computed anywhere,
@@ -141,23 +141,23 @@ def tied_moments(
     weight w contributes like w copies of it.
     """
     moments = Moments.from_rows(X, Y, weights, near=plan.center)
-    return TiedMoments(moments, tie(X, plan, weights) if graph else None)
+    return AnchorMoments(moments, sum_edges(X, plan, weights) if graph else None)
 
 
-def tie(X: Matrix, plan: AnchorPlan, weights: Array | None = None) -> Ties:
+def sum_edges(X: Matrix, plan: AnchorPlan, weights: Array | None = None) -> AnchorEdges:
     """Sum the edges of rows X to the anchors of a plan."""
-    total = _no_ties(plan, X.shape[1])
-    for rows, block, Z in ties(X, plan):
+    total = _no_edges(plan, X.shape[1])
+    for rows, block, Z in edges(X, plan):
         total += _sums(Z, block, plan.center, _part(weights, rows))
     return total
 
 
-def tie_features(
+def sum_feature_edges(
     X: Matrix, F: Matrix, plan: AnchorPlan, center: Array, weights: Array | None = None
-) -> Ties:
+) -> AnchorEdges:
     """Sum the edges of rows X, with ``ZᵀF`` of other features F in place of ``ZᵀX``."""
-    total = _no_ties(plan, F.shape[1])
-    for rows, _, Z in ties(X, plan):
+    total = _no_edges(plan, F.shape[1])
+    for rows, _, Z in edges(X, plan):
         block = F[rows] if sparse.issparse(F) else F[rows] - center
         total += _sums(Z, block, center, _part(weights, rows))
     return total
@@ -167,12 +167,12 @@ def _part(weights: Array | None, rows: slice) -> Array | None:
     return None if weights is None else weights[rows]
 
 
-def _no_ties(plan: AnchorPlan, n_features: int) -> Ties:
+def _no_edges(plan: AnchorPlan, n_features: int) -> AnchorEdges:
     q = len(plan.anchors)
-    return Ties(np.zeros((q, n_features)), np.zeros(q))
+    return AnchorEdges(np.zeros((q, n_features)), np.zeros(q))
 
 
-def _sums(Z: Array, block: Matrix, center: Array, weights: Array | None) -> Ties:
+def _sums(Z: Array, block: Matrix, center: Array, weights: Array | None) -> AnchorEdges:
     """Sum the edges of a block: dense rows minus the center, or sparse rows."""
     # The edge weights of a row sum to 1, if it has edges.
     some_are_loose = round(Z.sum()) < len(Z)
@@ -185,14 +185,14 @@ def _sums(Z: Array, block: Matrix, center: Array, weights: Array | None) -> Ties
     if sparse.issparse(block):
         ZtX = dense(ZtX) - np.outer(mass, center)
     if is_loose is None:
-        return Ties(ZtX, mass)
+        return AnchorEdges(ZtX, mass)
     part = block[is_loose]
     part = dense(part) - center if sparse.issparse(part) else part
     w = 1.0 if weights is None else weights[is_loose, None]
-    return Ties(ZtX, mass, part.T @ (w * part))
+    return AnchorEdges(ZtX, mass, part.T @ (w * part))
 
 
-def ties(X: Matrix, plan: AnchorPlan) -> Iterator[tuple[slice, Matrix, Array]]:
+def edges(X: Matrix, plan: AnchorPlan) -> Iterator[tuple[slice, Matrix, Array]]:
     """Yield slices of rows, the rows (minus the center if dense), and Z of the rows.
 
     A row of Z has s positive weights that sum to 1: fewer if fewer anchors have a

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from homi.extras import optional
-from homi.graph.anchors import AnchorPlan, tie
+from homi.graph.anchors import AnchorPlan, sum_edges
 from homi.graph.block_pairs import found_among
 from homi.graph.exact import others, unit_rows
 from homi.moments import column_scaling
@@ -145,7 +145,7 @@ def _squared_lengths(Q: Matrix, plan: AnchorPlan) -> Array:
 
 def _anchors_trace(X: Matrix, lengths: Array, plan: AnchorPlan) -> float:
     """``trace(QᵀLQ)`` with the Laplacian L of the anchor graph."""
-    found = tie(X, plan)
+    found = sum_edges(X, plan)
     used = found.mass > 0
     pulled = (found.ZtX[used] / plan.scale) ** 2 / found.mass[used, None]
     trace = float(lengths.sum() - pulled.sum())

@@ -18,10 +18,8 @@ from homi.typing import Fields
 def dump_joint_model(model: JointModel, out: Out) -> Fields:
     """Return the joint model for the header, and put its tensors into `out`."""
     out.put("covariance", model.covariance)
-    out.put("members", model.sets.members.astype(bool))
-    out.put("prior", model.sets.prior)
     return {
-        "n_sets": len(model.sets.members),
+        "n_sets": dump_sets(model.sets, out),
         "sharpness": list(map(float, model.sharpness)),
         "weights": list(map(float, model.weights)),
     }
@@ -35,15 +33,30 @@ def load_joint_model(about: Any, source: Source, n_labels: int) -> JointModel:
     ModelFileError
         If a tensor is missing or of another shape, or the covariance is not one.
     """
-    count = about["n_sets"]
-    if type(count) is not int or not 1 <= count <= MOST_SETS:
-        raise ModelFileError(f"{str(count)[:40]} is not a number of label sets.")
     C = source.floats("covariance", (n_labels, n_labels))
     _check_covariance(C)
-    members = source.flags("members", (count, n_labels)).astype(np.float64)
-    sets = LabelSets(members, source.floats("prior", (count,)))
+    sets = load_sets(about["n_sets"], source, n_labels)
     sharpness = Sharpness(*_numbers(about, "sharpness", 2))
     return JointModel(C, sets, sharpness, Weights(*_numbers(about, "weights", 3)))
+
+
+def dump_sets(sets: LabelSets, out: Out) -> int:
+    """Put label sets into `out`; return their number."""
+    out.put("members", sets.members.astype(bool))
+    out.put("frequency", sets.frequency)
+    out.put("independent", sets.independent)
+    return len(sets.members)
+
+
+def load_sets(count: Any, source: Source, n_labels: int) -> LabelSets:
+    """Return so many label sets of a file."""
+    if type(count) is not int or not 1 <= count <= MOST_SETS:
+        raise ModelFileError(f"{str(count)[:40]} is not a number of label sets.")
+    return LabelSets(
+        source.flags("members", (count, n_labels)).astype(np.float64),
+        source.floats("frequency", (count,)),
+        source.floats("independent", (count,)),
+    )
 
 
 def _check_covariance(C: Any) -> None:

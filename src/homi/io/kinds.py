@@ -24,6 +24,7 @@ from homi.io.fitted import facts_of, params_of, rebuilt, set_facts
 from homi.io.homi_kinds import CODE, dump_homi, dump_homi_cv, load_homi, load_homi_cv
 from homi.io.joint_kind import dump_joint_model, load_joint_model
 from homi.io.method_kinds import METHODS, check_method, dump_method, load_method
+from homi.io.nested_kinds import NESTED_METHODS
 from homi.io.tensors import Out, Source
 from homi.io.text_kind import (
     check_savable,
@@ -212,6 +213,7 @@ def _nested(read: Callable[[Any, Source, Any], Any]) -> Callable[..., Any]:
 #: Kinds of output of transformers.
 _OUTPUTS = ("default", "pandas", "polars")
 
+_METHODS = METHODS | NESTED_METHODS
 _TEXTS = ("CountVectorizer", "TfidfVectorizer")
 _STEPS = sorted([*CLASSES, *_TEXTS, "ColumnTransformer", "FeatureUnion"])
 
@@ -219,13 +221,13 @@ _WRAPPERS = (TunedThresholds, LabelDependence)
 _CLASSES = (
     *(HOMI, HOMICV, *_WRAPPERS, Pipeline, TfidfVectorizer, CountVectorizer),
     *(ColumnTransformer, FeatureUnion, *CLASSES.values()),
-    *(method.cls for method in METHODS.values()),
+    *(method.cls for method in _METHODS.values()),
 )
 
 _CHECKS: dict[str, Callable[[Any], None]] = {
     **dict.fromkeys(_TEXTS, check_savable),
     **dict.fromkeys(CLASSES, check_transformer),
-    **dict.fromkeys(METHODS, check_method),
+    **dict.fromkeys(_METHODS, check_method),
 }
 
 _NESTED: dict[str, Callable[..., Node]] = {
@@ -241,7 +243,7 @@ _DUMP: dict[str, Callable[[Any, Out], Node]] = {
     "LabelDependence": _dump_dependence,
     "TfidfVectorizer": dump_tfidf,
     "CountVectorizer": dump_counts,
-    **dict.fromkeys(METHODS, dump_method),
+    **{kind: partial(dump_method, method) for kind, method in _METHODS.items()},
     **dict.fromkeys(CLASSES, dump_transformer),
 }
 
@@ -255,6 +257,8 @@ _LOAD: dict[str, Callable[..., Any]] = {
     "CountVectorizer": _simple(load_counts),
     "ColumnTransformer": _nested(load_columns),
     "FeatureUnion": _nested(load_union),
-    **{kind: _simple(partial(load_method, kind)) for kind in METHODS},
+    **{
+        kind: _simple(partial(load_method, method)) for kind, method in _METHODS.items()
+    },
     **{kind: _simple(partial(load_transformer, kind)) for kind in CLASSES},
 }

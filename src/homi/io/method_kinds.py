@@ -36,7 +36,9 @@ from homi.methods.classifier_chain import ClassifierChain
 from homi.methods.clml import CLML
 from homi.methods.ensemble_of_chains import EnsembleOfChains
 from homi.methods.glocal import GLOCAL
+from homi.methods.label_powerset import LabelPowerset
 from homi.methods.label_ranking import CalibratedLabelRanking
+from homi.methods.leml import LEML
 from homi.methods.lflc import LFLC
 from homi.methods.lift import LIFT
 from homi.methods.ml_knn import MLkNN
@@ -56,17 +58,16 @@ class Method(NamedTuple):
     load: Callable[[Any, Any, Source, Sizes], None]
 
 
-def dump_method(model: Any, out: Out) -> Fields:
+def dump_method(method: Method, model: Any, out: Out) -> Fields:
     """Return the fitted part of a header, and put the tensors into `out`."""
     fitted = {**facts_of(model), **features_of(model), "scalars": scalars_of(model)}
     if hasattr(model, "history_"):
         fitted["history_"] = encode(list(model.history_), "history_")
-    return {**fitted, "state": METHODS[type(model).__name__].dump(model, out)}
+    return {**fitted, "state": method.dump(model, out)}
 
 
-def load_method(kind: str, params: Any, fitted: Any, source: Source) -> Any:
+def load_method(method: Method, params: Any, fitted: Any, source: Source) -> Any:
     """Return the classifier of a header."""
-    method = METHODS[kind]
     model = rebuilt(method.cls, params)
     if fitted is None:
         return model
@@ -80,11 +81,11 @@ def load_method(kind: str, params: Any, fitted: Any, source: Source) -> Any:
 
 
 def check_method(model: Any) -> None:
-    """Refuse classifiers of others inside ours."""
+    """Refuse classifiers that were passed to others."""
     if (inside := getattr(model, "estimator", None)) is not None:
         raise ModelFileError(
             f"{type(model).__name__}(estimator={str(inside)[:60]}) cannot be saved: a "
-            "model file holds no classifiers of scikit-learn; fit it with "
+            "model file holds no classifier that was passed to another; fit it with "
             "estimator=None."
         )
 
@@ -92,6 +93,7 @@ def check_method(model: Any) -> None:
 #: Shapes of the arrays of linear methods: p features, q labels, d of neither.
 _LINEAR = {"coef_": "qp", "intercept_": "q"}
 _MORE = {
+    "LEML": {"feature_factors_": "pd", "label_factors_": "qd"},
     "LFLC": {"coarse_coef_": "qp", "fine_coef_": "qp"},
     "WRAP": {"embedding_": "pd", "label_weights_": "dq"},
 }
@@ -105,6 +107,8 @@ def _dump_linear(model: Any, out: Out) -> Fields:
     about: Fields = {n: out.put_matrix(n, getattr(model, n)) for n in matrices}
     if isinstance(model, WRAP):
         about["d"] = int(model.label_weights_.shape[0])
+    if isinstance(model, LEML):
+        about["d"] = int(model.label_factors_.shape[1])
     return about
 
 
@@ -279,9 +283,7 @@ def _dump_rakel(model: Any, out: Out) -> Fields:
     ):
         part = out.under(f"set{i}")
         part.put("combinations", rows.astype(bool))
-        if inside is not None:
-            part.put("coef_", inside.coef_)
-            part.put("intercept_", inside.intercept_)
+        _dump_classes(inside, part)
         sets.append({"n_combinations": len(rows)})
     return {"sets": sets, "scaled": parts.dump_scaler(model._scaler, out)}
 
@@ -306,14 +308,43 @@ def _load_rakel(model: Any, about: Any, source: Source, sizes: Sizes) -> None:
 def _load_set(about: Any, source: Source, width: int, p: int) -> tuple[Any, Any]:
     count = int(number(about["n_combinations"], "n_combinations"))
     rows = source.flags("combinations", (count, width)).astype(np.int8)
+    return rows, _load_classes(source, count, p)
+
+
+def _dump_classes(model: Any, out: Out) -> None:
+    """Put a logistic regression of classes 0, 1, …; None where there is one class."""
+    if model is not None:
+        out.put("coef_", model.coef_)
+        out.put("intercept_", model.intercept_)
+
+
+def _load_classes(source: Source, count: int, p: int) -> Any:
+    """Take a logistic regression of classes 0, 1, …; None where there is one class."""
     if count == 1:
-        return rows, None
+        return None
     model = LogisticRegression()
     lines = 1 if count == 2 else count
     model.coef_ = source.floats("coef_", (lines, p))
     model.intercept_ = source.floats("intercept_", (lines,))
     model.classes_, model.n_features_in_ = np.arange(count), p
-    return rows, model
+    return model
+
+
+def _dump_powerset(model: Any, out: Out) -> Fields:
+    out.put("label_sets", model.label_sets_.astype(bool))
+    _dump_classes(model.estimator_, out)
+    scaled = parts.dump_scaler(model._scaler, out)
+    return {"n_sets": len(model.label_sets_), "scaled": scaled}
+
+
+def _load_powerset(model: Any, about: Any, source: Source, sizes: Sizes) -> None:
+    count = int(number(about["n_sets"], "n_sets"))
+    sets = source.flags("label_sets", (count, sizes.q))
+    if not count:
+        raise ModelFileError("there is no set of labels.")
+    model.label_sets_ = sets.astype(np.int8)
+    model.estimator_ = _load_classes(source, count, sizes.p)
+    model._scaler = parts.load_scaler(about["scaled"], source, sizes.p)
 
 
 _PROTOTYPES = (_dump_prototypes, _load_prototypes)
@@ -322,7 +353,7 @@ METHODS: dict[str, Method] = {
     for cls, how in [
         *(
             (cls, (_dump_linear, _load_linear))
-            for cls in (CLML, GLOCAL, LFLC, MLLRC, WRAP)
+            for cls in (CLML, GLOCAL, LEML, LFLC, MLLRC, WRAP)
         ),
         (BILAS, _PROTOTYPES),
         (LIFT, _PROTOTYPES),
@@ -332,6 +363,7 @@ METHODS: dict[str, Method] = {
         (EnsembleOfChains, (_dump_ensemble, _load_ensemble)),
         (MLSF, (_dump_mlsf, _load_mlsf)),
         (MLkNN, (_dump_neighbors, _load_neighbors)),
+        (LabelPowerset, (_dump_powerset, _load_powerset)),
         (RAKEL, (_dump_rakel, _load_rakel)),
     ]
 }

@@ -56,6 +56,8 @@ def export_onnx(
 
     Notes
     -----
+    The graph predicts from features alone: ``known`` labels have no ONNX form.
+
     Opset 17 and IR version 8, which onnxruntime reads since 1.13. The names of the
     labels are in the metadata, as a JSON list under ``labels``.
     """

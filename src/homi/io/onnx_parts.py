@@ -14,6 +14,7 @@ from homi.io.onnx_graph import Graph
 from homi.linear import Sigmoids
 from homi.model.kernel_map import KernelMap
 from homi.thresholds.calibrate import CalibrationMaps
+from homi.thresholds.joint import JointSets
 from homi.thresholds.rules import Cardinality, Rule, SeenLabels, Thresholds, TopLabels
 
 
@@ -115,6 +116,11 @@ def _row_sums(graph: Graph, values: str) -> str:
 def decisions(graph: Graph, S: str, found: SeenLabels) -> str:
     """Add the decisions of a rule on scores S: above 0 where a label is predicted."""
     rule, q = found.rule, len(found.seen)
+    if isinstance(rule, JointSets):
+        raise ModelFileError(
+            "label sets of strategy='joint' have no ONNX form here; tune another "
+            "strategy, or export the wrapped model, model.estimator_."
+        )
     if isinstance(rule, Thresholds):
         values = np.full(q, np.inf)
         values[found.seen] = rule.values

@@ -12,10 +12,13 @@ from sklearn.preprocessing import StandardScaler
 
 from homi.io.errors import ModelFileError
 from homi.io.fitted import number
+from homi.io.joint_kind import dump_sets, load_sets
 from homi.io.tensors import Out, Source
 from homi.io.values import decode, encode
 from homi.linear import Sigmoids
+from homi.model.blend import LogOdds
 from homi.thresholds.calibrate import CalibrationMaps, Isotonics
+from homi.thresholds.joint import ROW_OBJECTIVES, SOURCES, JointSets
 from homi.thresholds.rules import (
     Cardinality,
     Rule,
@@ -41,6 +44,8 @@ def dump_rule(found: SeenLabels, out: Out) -> Fields:
             "threshold": encode(float(rule.threshold), "the cardinality's threshold"),
             **_dump_regression(rule.regression, out),
         }
+    if isinstance(rule, JointSets):
+        return _dump_joint(rule, out)
     raise ModelFileError(f"a rule of type {type(rule).__name__} cannot be saved.")
 
 
@@ -59,12 +64,34 @@ def _load_rule(about: Any, source: Source, n_seen: int) -> Rule:
         if type(k) is not int or not 0 <= k <= n_seen:
             raise ModelFileError(f"{str(k)[:40]} labels per row are impossible.")
         return TopLabels(k)
+    if about["kind"] == "joint":
+        return _load_joint(about, source, n_seen)
     if about["kind"] == "cardinality":
         threshold = decode(about["threshold"])  # infinite where no row has a label
         if not isinstance(threshold, int | float) or np.isnan(threshold):
             raise ModelFileError("the threshold of the cardinality is not a number.")
         return Cardinality(_load_regression(about, source, n_seen), float(threshold))
     raise ModelFileError(f"a rule of kind {str(about['kind'])[:40]!r} is unknown.")
+
+
+def _dump_joint(rule: JointSets, out: Out) -> Fields:
+    out.put("odds_slope", rule.log_odds.slope)
+    out.put("odds_offset", rule.log_odds.offset)
+    out.put("weights", rule.weights)
+    about = {"objective": rule.objective, "source": rule.source}
+    return {"kind": "joint", **about, "n_sets": dump_sets(rule.sets, out)}
+
+
+def _load_joint(about: Any, source: Source, n_seen: int) -> JointSets:
+    objective, origin = about["objective"], about["source"]
+    if objective not in ROW_OBJECTIVES or origin not in SOURCES:
+        raise ModelFileError(
+            f"label sets for {str(objective)[:40]!r} or of their source are unknown."
+        )
+    slope, offset = (source.floats(f"odds_{n}", (n_seen,)) for n in ("slope", "offset"))
+    sets = load_sets(about["n_sets"], source, n_seen)
+    weights = source.floats("weights", (3,))
+    return JointSets(objective, origin, LogOdds(slope, offset), sets, weights)
 
 
 def _dump_regression(regression: Pipeline, out: Out) -> Fields:

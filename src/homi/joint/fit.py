@@ -19,7 +19,7 @@ from homi.joint.model import JointModel, Weights, gaussian_shift, shifts
 from homi.typing import Array, Indices, Mask
 
 #: Strengths ρ of the shrinkage that are compared.
-_STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+_STRENGTHS = (0.03, 0.2, 1.0, 4.0)
 #: Shares of known labels that are tried.
 _SHARES = (0.2, 0.5, 0.8)
 #: Entries whose likelihood is compared, and rows of a half that they are taken from.
@@ -31,7 +31,11 @@ NO_EFFECT = Weights(0.0, 0.0, 0.0)
 
 
 def fit_joint_model(
-    log_odds: Array, Y: Array, sample_weight: Array | None = None
+    log_odds: Array,
+    Y: Array,
+    sample_weight: Array | None = None,
+    *,
+    least_rows: int = 1,
 ) -> JointModel:
     """Fit the joint model of labels to held-out log-odds.
 
@@ -49,6 +53,9 @@ def fit_joint_model(
         Labels, 0 or 1.
     sample_weight : ndarray of shape (n_samples,) or None
         Weights of the rows.
+    least_rows : int, default=1
+        Label sets of fewer rows are not kept, so that no label set of a single row can
+        be read from the model.
 
     Returns
     -------
@@ -56,11 +63,11 @@ def fit_joint_model(
     """
     E = scaled_residuals(log_odds, Y)
     C = covariance(E, sample_weight)
-    sets = seen_sets(Y, sample_weight)
+    sets = seen_sets(Y, sample_weight, least_rows=least_rows)
     n, q = Y.shape
     if n < _LEAST_ROWS or q < 2:
         return JointModel(shrunk(C, _STRENGTHS[-1]), sets, SHARPNESS[0], NO_EFFECT)
-    trial = _Trial(log_odds, Y, sample_weight, _masks(q))
+    trial = _Trial(log_odds, Y, sample_weight, _masks(q), least_rows)
     strength = min(_STRENGTHS, key=trial.gaussian_loss)
     fits = [trial.fit(strength, sharpness) for sharpness in SHARPNESS]
     best = min(range(len(fits)), key=lambda i: fits[i][0])
@@ -79,7 +86,12 @@ class _Trial:
     """Rows of two halves, each with a covariance and label sets of the other."""
 
     def __init__(
-        self, log_odds: Array, Y: Array, weights: Array | None, masks: list[Mask]
+        self,
+        log_odds: Array,
+        Y: Array,
+        weights: Array | None,
+        masks: list[Mask],
+        least_rows: int,
     ) -> None:
         self.masks = masks
         order = np.random.default_rng(0).permutation(len(Y))
@@ -88,7 +100,7 @@ class _Trial:
         count = int(np.clip(_ENTRIES / (2 * hidden), *_ROWS))
         halves = order[:middle], order[middle:]
         self.sides = [
-            _side(log_odds, Y, weights, fitted, judged[:count])
+            _side(log_odds, Y, weights, fitted, judged[:count], least_rows)
             for fitted, judged in (halves, halves[::-1])
         ]
 
@@ -148,12 +160,19 @@ class _Side(NamedTuple):
 
 
 def _side(
-    log_odds: Array, Y: Array, weights: Array | None, fitted: Indices, judged: Indices
+    log_odds: Array,
+    Y: Array,
+    weights: Array | None,
+    fitted: Indices,
+    judged: Indices,
+    least_rows: int,
 ) -> _Side:
     w = None if weights is None else weights[fitted]
     E = scaled_residuals(log_odds[fitted], Y[fitted])
     C = covariance(E, w)
-    return _Side(log_odds[judged], Y[judged], C, seen_sets(Y[fitted], w))
+    return _Side(
+        log_odds[judged], Y[judged], C, seen_sets(Y[fitted], w, least_rows=least_rows)
+    )
 
 
 def _masks(q: int) -> list[Mask]:

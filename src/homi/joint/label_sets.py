@@ -33,30 +33,41 @@ SHARPNESS = (Sharpness(1.0, 6.0), Sharpness(0.3, 2.0))
 
 
 class LabelSets(NamedTuple):
-    """Distinct label sets, one per row, and the log-weight of each before any score."""
+    """Distinct label sets, one per row.
+
+    ``frequency`` is the logarithm of the share of rows that have the set, and
+    ``independent`` what it would be if labels were independent.
+    """
 
     members: Array
-    prior: Array
+    frequency: Array
+    independent: Array
 
 
 def seen_sets(
-    Y: Array, weights: Array | None = None, most: int = MOST_SETS
+    Y: Array,
+    weights: Array | None = None,
+    most: int = MOST_SETS,
+    least_rows: int = 1,
 ) -> LabelSets:
     """Return the most frequent label sets of training rows.
 
-    The log-weight of a set is 0.3 of the logarithm of its frequency over that of
-    independent labels.
+    Sets of fewer than ``least_rows`` rows are left out. If none is left, the only one
+    has no label, and says nothing about any.
     """
     w = np.ones(len(Y)) if weights is None else weights
     members, group = np.unique(Y, axis=0, return_inverse=True)
     counts = np.bincount(group.ravel(), w)
     # Sets of the same frequency in random order: np.unique has sorted them by label.
     shuffled = np.random.default_rng(0).permutation(len(counts))
-    kept = shuffled[np.argsort(-counts[shuffled], kind="stable")][:most]
-    members, total = members[kept], w.sum()
+    kept = shuffled[np.argsort(-counts[shuffled], kind="stable")]
+    kept = kept[np.bincount(group.ravel())[kept] >= least_rows][:most]
+    if not len(kept):
+        return LabelSets(np.zeros((1, Y.shape[1])), np.zeros(1), np.zeros(1))
+    members = members[kept]
     odds = np.log((w @ Y + 0.5) / (w @ (1.0 - Y) + 0.5))
-    alone = members @ log_expit(odds) + (1.0 - members) @ log_expit(-odds)
-    return LabelSets(members, _PRIOR * (np.log(counts[kept] / total) - alone))
+    independent = members @ log_expit(odds) + (1.0 - members) @ log_expit(-odds)
+    return LabelSets(members, np.log(counts[kept] / w.sum()), independent)
 
 
 def set_weights(
@@ -72,7 +83,8 @@ def set_weights(
     zeros = np.where(unknown, 0.0, 1.0 - Y)
     field = sharpness.scores * np.where(unknown, log_odds, 0.0)
     field += sharpness.known * (ones - zeros)
-    return field @ sets.members.T + sharpness.scores * sets.prior
+    prior = _PRIOR * (sets.frequency - sets.independent)
+    return field @ sets.members.T + sharpness.scores * prior
 
 
 def marginals(

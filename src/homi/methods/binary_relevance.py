@@ -13,7 +13,7 @@ from homi.base.scaling import Scaler
 from homi.linear import LossName
 from homi.methods.label_models import LabelModel, fit_linear, fit_wrapped
 from homi.methods.labelwise import MarginClassifier
-from homi.typing import Indices, Matrix, RandomState
+from homi.typing import Array, Fields, Indices, Matrix, RandomState
 
 
 class BinaryRelevance(MarginClassifier):
@@ -119,21 +119,26 @@ class BinaryRelevance(MarginClassifier):
         self.random_state = random_state
 
     def _fit_model(
-        self, X: Matrix, Y: Matrix, rng: np.random.RandomState
+        self, X: Matrix, Y: Matrix, rng: np.random.RandomState, weights: Array | None
     ) -> LabelModel:
         if self.estimator is not None:
             return fit_wrapped(self._one_versus_rest, X, Y, rng)
-        return fit_linear(
-            X, Y, C=self.C, loss=self.loss, tol=self.tol, rng=rng, n_jobs=self.n_jobs
-        )
+        options: Fields = {"C": self.C, "loss": self.loss, "tol": self.tol}
+        options["n_jobs"] = self.n_jobs
+        return fit_linear(X, Y, rng=rng, weights=weights, **options)
 
     def _one_versus_rest(self, labels: Indices) -> OneVsRestClassifier:
         return OneVsRestClassifier(self.estimator, n_jobs=self.n_jobs)
 
     def _learn(
-        self, X: Matrix, Y: Matrix, scaler: Scaler | None, rng: np.random.RandomState
+        self,
+        X: Matrix,
+        Y: Matrix,
+        scaler: Scaler | None,
+        rng: np.random.RandomState,
+        weights: Array | None,
     ) -> None:
-        super()._learn(X, Y, scaler, rng)
+        super()._learn(X, Y, scaler, rng, weights)
         if self.estimator is not None:
             self.estimator_ = self._model.classifier
             return

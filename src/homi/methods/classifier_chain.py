@@ -12,7 +12,7 @@ from homi.linear import LossName
 from homi.methods.chains import SHARED_CONSTRAINTS, fit_one
 from homi.methods.label_models import LabelModel
 from homi.methods.labelwise import MarginClassifier
-from homi.typing import Fields, Indices, Matrix, RandomState
+from homi.typing import Array, Fields, Indices, Matrix, RandomState
 
 
 class ClassifierChain(MarginClassifier):
@@ -106,11 +106,11 @@ class ClassifierChain(MarginClassifier):
         self.random_state = random_state
 
     def _fit_model(
-        self, X: Matrix, Y: Matrix, rng: np.random.RandomState
+        self, X: Matrix, Y: Matrix, rng: np.random.RandomState, weights: Array | None
     ) -> LabelModel:
         self.order_ = _order(self.order, Y.shape[1], rng)
         options: Fields = {"C": self.C, "loss": self.loss, "tol": self.tol}
-        options["n_jobs"] = self.n_jobs
+        options |= {"n_jobs": self.n_jobs, "weights": weights}
         return fit_one(X, Y, self.order_, self.estimator, options, rng)
 
 

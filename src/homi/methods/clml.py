@@ -14,6 +14,7 @@ from sklearn.neighbors import NearestNeighbors
 from homi.arrays import dense
 from homi.base._compat import Interval, StrOptions
 from homi.base.targets import Target
+from homi.base.weights import UnweightedMixin
 from homi.graph import Neighbors, laplacian
 from homi.methods import label_graph
 from homi.methods.clml_solver import Problem, solve
@@ -28,7 +29,7 @@ _BLOCK = 2**20
 _CANDIDATES = 51
 
 
-class CLML(MomentsClassifier):
+class CLML(UnweightedMixin, MomentsClassifier):  # type: ignore[misc]
     r"""Common and label-specific features with correlation information.
 
     .. math:: \min_{W, b} \tfrac12 \|XW + 1b^\top - Y\|_F^2
@@ -117,6 +118,7 @@ class CLML(MomentsClassifier):
     }
 
     _label_squares = 2
+    _unweighted = "its graph counts the neighbors of a row one by one"
     _parameter_constraints = {
         "alpha": [Interval(Real, 0, None, closed="left")],
         "beta": [Interval(Real, 0, None, closed="left")],
@@ -161,8 +163,10 @@ class CLML(MomentsClassifier):
         self.max_iter = max_iter
         self.tol = tol
 
-    def _fit(self, X: Matrix, target: Target) -> None:
-        moments, scaling = self._prepare(X, target.indicator)
+    def _fit(  # type: ignore[override]
+        self, X: Matrix, target: Target, weights: Array | None
+    ) -> None:
+        moments, scaling = self._prepare(X, target.indicator, weights)
         problem = self._problem(X, moments, scaling)
         W, self.history_, converged = solve(
             problem, self.gamma, max_iter=self.max_iter, tol=self.tol

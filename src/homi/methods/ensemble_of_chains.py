@@ -131,9 +131,20 @@ class EnsembleOfChains(LabelwiseClassifier):
         self.random_state = random_state
 
     def _learn(
-        self, X: Matrix, Y: Matrix, scaler: Scaler | None, rng: np.random.RandomState
+        self,
+        X: Matrix,
+        Y: Matrix,
+        scaler: Scaler | None,
+        rng: np.random.RandomState,
+        weights: Array | None,
     ) -> None:
-        options = {"C": self.C, "loss": self.loss, "tol": self.tol}
+        if weights is not None and self.threshold == "pcut":
+            raise ValueError(
+                "threshold='pcut' counts rows one by one and takes no sample_weight; "
+                "pass a number as threshold."
+            )
+        options: Fields = {"C": self.C, "loss": self.loss, "tol": self.tol}
+        options["weights"] = weights
         jobs = (
             delayed(_fit_sample)(X, Y, self.sample, self.estimator, options, seed)
             for seed in rng.randint(_SEEDS, size=self.n_chains)

@@ -149,9 +149,11 @@ class GLOCAL(MomentsClassifier):
         self.tol = tol
         self.random_state = random_state
 
-    def _fit(self, X: Matrix, target: Target) -> None:
+    def _fit(  # type: ignore[override]
+        self, X: Matrix, target: Target, weights: Array | None
+    ) -> None:
         rng = check_random_state(self.random_state)
-        parts, scaling = self._parts(X, target.indicator, rng)
+        parts, scaling = self._parts(X, target.indicator, rng, weights)
         problem = Problem.of(parts, self._weights(parts))
         sizes = self.n_latent, self.n_correlation
         state, self.history_, converged = solve(
@@ -162,12 +164,20 @@ class GLOCAL(MomentsClassifier):
         self._warn_if_not(converged)
 
     def _parts(
-        self, X: Matrix, Y: Matrix, rng: np.random.RandomState
+        self,
+        X: Matrix,
+        Y: Matrix,
+        rng: np.random.RandomState,
+        weights: Array | None = None,
     ) -> tuple[list[Moments], Scaling]:
         """Return the moments of each cluster, of scaled features and ±1 labels."""
         X = sparse.csr_array(X) if sparse.issparse(X) else X
-        clusters = _clusters(X, self.n_clusters, self.standardize, rng)
-        parts = [Moments.from_rows(X[rows], Y[rows]) for rows in clusters]
+        clusters = _clusters(X, self.n_clusters, self.standardize, rng, weights)
+        w = np.ones(X.shape[0]) if weights is None else weights
+        parts = [
+            Moments.from_rows(X[rows], Y[rows], None if weights is None else w[rows])
+            for rows in clusters
+        ]
         whole = reduce(operator.add, parts)
         m, q = whole.Sxy.shape
         scaling = Scaling(
@@ -202,17 +212,21 @@ class GLOCAL(MomentsClassifier):
 
 
 def _clusters(
-    X: Matrix, n_clusters: int, standardize: bool, rng: np.random.RandomState
+    X: Matrix,
+    n_clusters: int,
+    standardize: bool,
+    rng: np.random.RandomState,
+    weights: Array | None = None,
 ) -> list[Mask]:
     """Return a mask of the rows of each k-means cluster that is not empty."""
     if standardize:
         # Distances do not depend on the mean, and sparse rows stay sparse.
-        X = StandardScaler(with_mean=False).fit_transform(X)
+        X = StandardScaler(with_mean=False).fit(X, sample_weight=weights).transform(X)
     means = KMeans(min(n_clusters, X.shape[0]), random_state=rng)
     with warnings.catch_warnings():
         # It warns if there are fewer distinct rows than clusters.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        found = means.fit_predict(X)
+        found = means.fit_predict(X, sample_weight=weights)
     return [found == c for c in np.unique(found)]
 
 

@@ -15,6 +15,7 @@ from homi.arrays import dense
 from homi.base._compat import Interval
 from homi.base.classifier import MultiLabelClassifier, agreeing, strictly_inside
 from homi.base.targets import Target
+from homi.base.weights import UnweightedMixin
 from homi.methods.binary_relevance import BinaryRelevance
 from homi.methods.wrapping import label_probabilities, seeded, takes_sparse
 from homi.typing import Array, Indices, Mask, Matrix, RandomState
@@ -42,7 +43,7 @@ class Node:
     estimator: Any
 
 
-class HOMER(MultiLabelClassifier):
+class HOMER(UnweightedMixin, MultiLabelClassifier):
     r"""Hierarchy of multi-label classifiers by Tsoumakas, Katakis and Vlahavas.
 
     Balanced k-means divides the labels into k clusters of similar labels, each of these
@@ -100,6 +101,7 @@ class HOMER(MultiLabelClassifier):
     """
 
     _label_squares = 2
+    _unweighted = "its clusters of labels count rows once"
     _parameter_constraints = {
         "estimator": "no_validation",
         "n_children": [Interval(Integral, 2, None, closed="left")],

@@ -77,6 +77,7 @@ def fit_linear(
     tol: float,
     rng: np.random.RandomState,
     draws: Indices | None = None,
+    weights: Array | None = None,
     allowed: Mask | None = None,
     n_jobs: int | None = None,
 ) -> LinearModel:
@@ -86,21 +87,36 @@ def fit_linear(
     sigmoids are fitted to margins from three inner folds. ``draws`` are indices of the
     training rows, possibly repeated; None for each row once.
     """
-    fit = partial(_fit_draws, X, Y, C=C, loss=loss, allowed=allowed, n_jobs=n_jobs)
+    fit = partial(
+        _fit_draws,
+        X,
+        Y,
+        weights,
+        C=C,
+        loss=loss,
+        allowed=allowed,
+        n_jobs=n_jobs,
+    )
     draws = np.arange(X.shape[0]) if draws is None else draws
     linear = fit(draws, tol=tol)
     _warn_of_unfinished(linear)
+    w = None if weights is None else weights[draws]
     if loss == "log":
-        return LinearModel(linear, _logistic(Y[draws]))
+        return LinearModel(linear, _logistic(Y[draws], w))
     loose = partial(fit, tol=_LOOSE * tol)
     held_out = held_out_margins(X, Y.shape[1], loose, draws=draws, rng=rng)
-    return LinearModel(linear, fit_sigmoids(held_out, Y[draws]))
+    cells = None if w is None else np.broadcast_to(w[:, None], held_out.shape)
+    return LinearModel(linear, fit_sigmoids(held_out, Y[draws], cells))
 
 
-def _fit_draws(X: Matrix, Y: Matrix, draws: Indices, **options: Any) -> LinearMargins:
-    """Fit margins to the rows drawn; a row drawn twice gets the weight 2."""
+def _fit_draws(
+    X: Matrix, Y: Matrix, weights: Array | None, draws: Indices, **options: Any
+) -> LinearMargins:
+    """Fit margins to the rows drawn; one drawn twice counts twice its weight."""
     rows, counts = np.unique(draws, return_counts=True)
     weight = counts.astype(np.float64) if counts.max() > 1 else None
+    if weights is not None:
+        weight = counts * weights[rows]
     if len(rows) < X.shape[0]:
         X, Y = X[rows], Y[rows]
     return fit_margins(X, Y, weight=weight, **options)
@@ -112,10 +128,10 @@ def unscaled(linear: LinearMargins, scaler: Scaler) -> LinearMargins:
     return linear._replace(coef=coef, intercept=linear.intercept - scaler.shift @ coef)
 
 
-def _logistic(Y: Matrix) -> Sigmoids:
+def _logistic(Y: Matrix, weights: Array | None) -> Sigmoids:
     """``1 / (1 + exp(-f))``, and Laplace's rule of succession for constant labels."""
-    n = Y.shape[0]
-    positives = np.asarray(Y.sum(axis=0), dtype=np.float64).ravel()
+    w = np.ones(Y.shape[0]) if weights is None else weights
+    n, positives = w.sum(), np.asarray(Y.T @ w, dtype=np.float64)
     varied = (positives > 0) & (positives < n)
     log_odds_against = np.log((n - positives + 1.0) / (positives + 1.0))
     return Sigmoids(

@@ -17,6 +17,7 @@ from homi.base._compat import Interval
 from homi.base.classifier import MultiLabelClassifier, agreeing
 from homi.base.scaling import Scaler
 from homi.base.targets import Target
+from homi.base.weights import UnweightedMixin
 from homi.methods.wrapping import seeded, takes_sparse
 from homi.typing import Array, Indices, Matrix, RandomState
 
@@ -26,7 +27,7 @@ _DEFAULT = LogisticRegression(C=0.03, tol=1e-4, max_iter=2000)
 _EDGE = 1e-12
 
 
-class LabelPowerset(MultiLabelClassifier):
+class LabelPowerset(UnweightedMixin, MultiLabelClassifier):
     r"""Label powerset: every label set that occurs is a class.
 
     One multiclass classifier estimates the probability of each label set s. The most
@@ -88,6 +89,7 @@ class LabelPowerset(MultiLabelClassifier):
     (2, 4)
     """
 
+    _unweighted = "it counts the rows of each label set"
     _parameter_constraints = {
         "estimator": "no_validation",
         "min_rows": [Interval(Integral, 1, None, closed="left")],

@@ -18,9 +18,10 @@ from homi.base.classifier import MultiLabelClassifier
 from homi.base.scaling import Scaler
 from homi.base.targets import Target
 from homi.base.warn import warn
+from homi.base.weights import SampleWeightMixin
 from homi.linear import LinearMargins, fit_margins
 from homi.methods.label_models import unscaled
-from homi.typing import Array, Indices, Mask, Matrix
+from homi.typing import Array, Fields, Indices, Mask, Matrix
 
 #: Numbers in a block of comparisons.
 _BLOCK = 2**21
@@ -30,7 +31,7 @@ _EDGE = 1e-12
 _TOL = 1e-6
 
 
-class CalibratedLabelRanking(MultiLabelClassifier):
+class CalibratedLabelRanking(SampleWeightMixin, MultiLabelClassifier):
     r"""Rank labels by pairwise comparison, with a virtual label, by Fürnkranz et al.
 
     For every pair of labels, a logistic regression on the rows that have exactly one of
@@ -123,7 +124,9 @@ class CalibratedLabelRanking(MultiLabelClassifier):
         self.standardize = standardize
         self.max_labels = max_labels
 
-    def _fit(self, X: Matrix, target: Target) -> None:
+    def _fit(  # type: ignore[override]
+        self, X: Matrix, target: Target, weights: Array | None
+    ) -> None:
         n_labels = target.indicator.shape[1]
         if n_labels > self.max_labels:
             raise ValueError(
@@ -131,15 +134,17 @@ class CalibratedLabelRanking(MultiLabelClassifier):
                 f"more than max_labels={self.max_labels} allows; increase it, or use "
                 "RAKEL."
             )
-        scaler = Scaler(X) if self.standardize else None
+        scaler = Scaler(X, weights) if self.standardize else None
         X = _as_rows(X if scaler is None else scaler(X)).astype(np.float64, copy=False)
         Y = dense(target.indicator) > 0
-        own = _fit(X, Y, np.ones_like(Y), self.C)
+        own = _fit(X, Y, np.ones_like(Y), self.C, weights)
         # The most frequent first: few rows tell the rare ones apart.
-        order = np.argsort(-Y.sum(axis=0), kind="stable")
+        counts = Y.sum(axis=0) if weights is None else weights @ Y
+        order = np.argsort(-counts, kind="stable")
         places = range(n_labels - 1)
         fits = Parallel(n_jobs=self.n_jobs)(
-            delayed(_compare)(X, Y, order[i], order[i + 1 :], self.C) for i in places
+            delayed(_compare)(X, Y, order[i], order[i + 1 :], self.C, weights)
+            for i in places
         )
         self.pairs_ = np.column_stack(np.triu_indices(n_labels, 1))
         pairs = _in_order(fits, order, X.shape[1])
@@ -183,9 +188,12 @@ def _as_rows(X: Matrix) -> Matrix:
     return sparse.csr_array(X) if sparse.issparse(X) else X
 
 
-def _fit(X: Matrix, Y: Mask, known: Mask, C: float) -> LinearMargins:
+def _fit(
+    X: Matrix, Y: Mask, known: Mask, C: float, weights: Array | None
+) -> LinearMargins:
     """Fit logistic regressions of all columns; those of one class need no features."""
-    margins = fit_margins(X, Y, known=known, C=C, loss="log", tol=_TOL)
+    options: Fields = {"known": known, "weight": weights, "C": C, "tol": _TOL}
+    margins = fit_margins(X, Y, loss="log", **options)
     wins, losses = (Y & known).sum(axis=0), (~Y & known).sum(axis=0)
     margins.intercept[losses == 0] = np.inf
     margins.intercept[wins == 0] = -np.inf
@@ -194,7 +202,12 @@ def _fit(X: Matrix, Y: Mask, known: Mask, C: float) -> LinearMargins:
 
 
 def _compare(
-    X: Matrix, Y: Mask, label: int, others: Indices, C: float
+    X: Matrix,
+    Y: Mask,
+    label: int,
+    others: Indices,
+    C: float,
+    weights: Array | None,
 ) -> LinearMargins:
     """Return margins by which a label wins against each of the others."""
     known = Y[:, [label]] != Y[:, others]
@@ -203,7 +216,8 @@ def _compare(
         return LinearMargins(np.zeros((X.shape[1], len(others))), np.zeros(len(others)))
     wins = np.repeat(Y[rows, label][:, None], len(others), axis=1)
     with threadpool_limits(1):
-        return _fit(X[rows], wins, known[rows], C)
+        w = None if weights is None else weights[rows]
+        return _fit(X[rows], wins, known[rows], C, w)
 
 
 def _in_order(

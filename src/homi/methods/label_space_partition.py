@@ -12,12 +12,13 @@ from homi.arrays import columns_of, dense
 from homi.base._compat import Interval
 from homi.base.classifier import MultiLabelClassifier, strictly_inside
 from homi.base.targets import Target
+from homi.base.weights import UnweightedMixin
 from homi.methods.label_powerset import LabelPowerset
 from homi.methods.wrapping import label_probabilities, seeded, takes_sparse
 from homi.typing import Array, Indices, Matrix, RandomState
 
 
-class LabelSpacePartition(MultiLabelClassifier):
+class LabelSpacePartition(UnweightedMixin, MultiLabelClassifier):
     r"""Communities of labels that occur together, each with its own classifier.
 
     The graph of the labels has an edge between two labels that is as heavy as the
@@ -76,6 +77,7 @@ class LabelSpacePartition(MultiLabelClassifier):
     """
 
     _label_squares = 3
+    _unweighted = "its graph counts rows in which labels occur together"
     _parameter_constraints = {
         "estimator": "no_validation",
         "resolution": [Interval(Real, 0, None, closed="left")],

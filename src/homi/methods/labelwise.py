@@ -13,11 +13,12 @@ from sklearn.utils import check_random_state, get_tags
 from homi.base.classifier import MultiLabelClassifier, agreeing
 from homi.base.scaling import Scaler
 from homi.base.targets import Target
+from homi.base.weights import SampleWeightMixin
 from homi.methods.label_models import LabelModel, undo_scaling
 from homi.typing import Array, Matrix, MatrixLike
 
 
-class LabelwiseClassifier(MultiLabelClassifier):
+class LabelwiseClassifier(SampleWeightMixin, MultiLabelClassifier):
     """Base class of classifiers that fit models to scaled rows.
 
     A subclass implements ``_learn``, and has the parameters ``standardize`` and
@@ -26,16 +27,28 @@ class LabelwiseClassifier(MultiLabelClassifier):
 
     @abstractmethod
     def _learn(
-        self, X: Matrix, Y: Matrix, scaler: Scaler | None, rng: np.random.RandomState
+        self,
+        X: Matrix,
+        Y: Matrix,
+        scaler: Scaler | None,
+        rng: np.random.RandomState,
+        weights: Array | None,
     ) -> None:
         """Set the fitted attributes from scaled rows X."""
 
-    def _fit(self, X: Matrix, target: Target) -> None:
+    def _fit(  # type: ignore[override]
+        self, X: Matrix, target: Target, weights: Array | None
+    ) -> None:
+        if weights is not None and getattr(self, "estimator", None) is not None:
+            raise ValueError(
+                f"{type(self).__name__} takes sample_weight with its own linear "
+                f"classifiers only, got estimator={self.estimator!r}; leave one out."
+            )
         X = sparse.csr_array(X) if sparse.issparse(X) else X
-        scaler = Scaler(X) if self.standardize else None
+        scaler = Scaler(X, weights) if self.standardize else None
         rows = X if scaler is None else scaler(X)
         rng = check_random_state(self.random_state)
-        self._learn(rows, target.indicator, scaler, rng)
+        self._learn(rows, target.indicator, scaler, rng, weights)
 
     def __sklearn_tags__(self) -> Any:
         """Return scikit-learn's tags."""
@@ -56,14 +69,19 @@ class MarginClassifier(LabelwiseClassifier):
 
     @abstractmethod
     def _fit_model(
-        self, X: Matrix, Y: Matrix, rng: np.random.RandomState
+        self, X: Matrix, Y: Matrix, rng: np.random.RandomState, weights: Array | None
     ) -> LabelModel:
         """Fit a model to the rows X."""
 
     def _learn(
-        self, X: Matrix, Y: Matrix, scaler: Scaler | None, rng: np.random.RandomState
+        self,
+        X: Matrix,
+        Y: Matrix,
+        scaler: Scaler | None,
+        rng: np.random.RandomState,
+        weights: Array | None,
     ) -> None:
-        self._model: Any = undo_scaling(self._fit_model(X, Y, rng), scaler)
+        self._model: Any = undo_scaling(self._fit_model(X, Y, rng, weights), scaler)
 
     def _scores(self, X: Matrix) -> Array:
         if self._target.kind == "multilabel-indicator":

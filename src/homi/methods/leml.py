@@ -116,8 +116,10 @@ class LEML(MomentsClassifier):
         self.max_iter = max_iter
         self.tol = tol
 
-    def _fit(self, X: Matrix, target: Target) -> None:
-        moments, scaling = self._prepare(X, target.indicator)
+    def _fit(  # type: ignore[override]
+        self, X: Matrix, target: Target, weights: Array | None
+    ) -> None:
+        moments, scaling = self._prepare(X, target.indicator, weights)
         problem = _Problem.of(moments, self.lam)
         found = _alternate(
             problem, problem.start(self.rank), max_iter=self.max_iter, tol=self.tol

@@ -137,8 +137,10 @@ class LFLC(MomentsClassifier):
         self.max_iter = max_iter
         self.tol = tol
 
-    def _fit(self, X: Matrix, target: Target) -> None:
-        moments, scaling = self._prepare(X, target.indicator)
+    def _fit(  # type: ignore[override]
+        self, X: Matrix, target: Target, weights: Array | None
+    ) -> None:
+        moments, scaling = self._prepare(X, target.indicator, weights)
         problem = self._problem(moments, scaling)
         pair, self.history_, converged = _solve(
             problem, max_iter=self.max_iter, tol=self.tol

@@ -12,6 +12,7 @@ from homi.arrays import dense
 from homi.base._compat import Interval
 from homi.base.classifier import MultiLabelClassifier
 from homi.base.targets import Target
+from homi.base.weights import UnweightedMixin
 from homi.graph import without_self
 from homi.typing import Array, Indices, Matrix
 
@@ -19,7 +20,7 @@ from homi.typing import Array, Indices, Matrix
 _BLOCK = 2**21
 
 
-class MLkNN(MultiLabelClassifier):
+class MLkNN(UnweightedMixin, MultiLabelClassifier):
     r"""Multi-label k-nearest neighbors by Zhang and Zhou.
 
     With :math:`c_j(x)` the number of x's k nearest training rows that have label j,
@@ -67,6 +68,7 @@ class MLkNN(MultiLabelClassifier):
     (2, 4)
     """
 
+    _unweighted = "it counts the neighbors of a row one by one"
     _parameter_constraints = {
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "smoothing": [Interval(Real, 0, None, closed="neither")],

@@ -128,8 +128,10 @@ class MLLRC(MomentsClassifier):
         self.max_iter = max_iter
         self.tol = tol
 
-    def _fit(self, X: Matrix, target: Target) -> None:
-        moments, scaling = self._prepare(X, target.indicator)
+    def _fit(  # type: ignore[override]
+        self, X: Matrix, target: Target, weights: Array | None
+    ) -> None:
+        moments, scaling = self._prepare(X, target.indicator, weights)
         problem = _Problem.of(moments, self.alpha, self.beta)
         V, self.history_, converged = _solve(
             problem, self.gamma, max_iter=self.max_iter, tol=self.tol

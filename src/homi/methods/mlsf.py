@@ -138,15 +138,20 @@ class MLSF(LabelwiseClassifier):
         self.random_state = random_state
 
     def _learn(
-        self, X: Matrix, Y: Matrix, scaler: Scaler | None, rng: np.random.RandomState
+        self,
+        X: Matrix,
+        Y: Matrix,
+        scaler: Scaler | None,
+        rng: np.random.RandomState,
+        weights: Array | None,
     ) -> None:
-        self.groups_ = self._groups(self._moments(X, Y), rng.randint(_SEEDS))
+        self.groups_ = self._groups(self._moments(X, Y, weights), rng.randint(_SEEDS))
         codes = np.column_stack([combination_code(Y, group) for group in self.groups_])
-        self.selected_ = self._select(self._moments(X, codes))
-        self._chain = undo_scaling(self._fit_chain(X, Y, rng), scaler)
+        self.selected_ = self._select(self._moments(X, codes, weights))
+        self._chain = undo_scaling(self._fit_chain(X, Y, rng, weights), scaler)
 
-    def _moments(self, X: Matrix, Y: Matrix) -> Moments:
-        moments = Moments.from_rows(X, Y)
+    def _moments(self, X: Matrix, Y: Matrix, weights: Array | None) -> Moments:
+        moments = Moments.from_rows(X, Y, weights)
         # Scaled rows are not centered if they are sparse.
         return moments.standardized() if self.standardize else moments
 
@@ -161,7 +166,7 @@ class MLSF(LabelwiseClassifier):
         return [features if len(features) else np.arange(len(V)) for features in kept]
 
     def _fit_chain(
-        self, X: Matrix, Y: Matrix, rng: np.random.RandomState
+        self, X: Matrix, Y: Matrix, rng: np.random.RandomState, weights: Array | None
     ) -> LabelModel:
         """Fit the chains of all groups as one chain, without weights between groups."""
         m, q = X.shape[1], Y.shape[1]
@@ -179,6 +184,7 @@ class MLSF(LabelwiseClassifier):
             loss="squared_hinge",
             tol=self.tol,
             rng=rng,
+            weights=weights,
             n_jobs=self.n_jobs,
         )
 

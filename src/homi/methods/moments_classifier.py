@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from homi.base.classifier import LinearMultiLabelClassifier
+from homi.base.weights import SampleWeightMixin
 from homi.moments import Moments
 from homi.typing import Array, Matrix
 
@@ -27,7 +28,7 @@ def label_counts(moments: Moments, scaling: Scaling) -> Array:
     return moments.YtY + moments.n * np.outer(scaling.offset, scaling.offset)
 
 
-class MomentsClassifier(LinearMultiLabelClassifier):
+class MomentsClassifier(SampleWeightMixin, LinearMultiLabelClassifier):
     """Base class of linear classifiers that need the moments of the rows only.
 
     A subclass has the parameters ``standardize``, ``fit_intercept``, ``max_iter`` and
@@ -39,13 +40,15 @@ class MomentsClassifier(LinearMultiLabelClassifier):
     max_iter: int
     tol: float
 
-    def _prepare(self, X: Matrix, Y: Matrix) -> tuple[Moments, Scaling]:
+    def _prepare(
+        self, X: Matrix, Y: Matrix, weights: Array | None
+    ) -> tuple[Moments, Scaling]:
         """Return scaled moments, and the scaling.
 
         With an intercept, features and labels are centered, which solves for it.
         Without one, standardized features are centered and labels are not.
         """
-        moments = Moments.from_rows(X, Y)
+        moments = Moments.from_rows(X, Y, weights)
         m, q = moments.Sxy.shape
         centered = self.standardize or self.fit_intercept
         scaling = Scaling(

@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 from homi.arrays import dense
 from homi.base.classifier import MultiLabelClassifier, strictly_inside
 from homi.base.targets import Target
+from homi.base.weights import UnweightedMixin
 from homi.linear import fit_margins
 from homi.methods.prototypes import cells, distances, find_members, means
 from homi.typing import Array, Indices, Matrix, RandomState
@@ -53,7 +54,7 @@ class Part(NamedTuple):
     intercept: Array
 
 
-class PrototypeClassifier(MultiLabelClassifier):
+class PrototypeClassifier(UnweightedMixin, MultiLabelClassifier):
     """Score a label by its mean probability over the tasks that contain it, minus ½.
 
     A subclass implements ``_tasks``, and has the parameters ``C``, ``standardize``,
@@ -69,6 +70,8 @@ class PrototypeClassifier(MultiLabelClassifier):
     @abstractmethod
     def _tasks(self, Y: sparse.csc_array) -> list[Task]:
         """Return the tasks for the labels Y; constant labels are in none."""
+
+    _unweighted = "its prototypes are means of clusters whose rows count once"
 
     def _fit(self, X: Matrix, target: Target) -> None:
         Y = sparse.csc_array(target.indicator)

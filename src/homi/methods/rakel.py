@@ -14,6 +14,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import threadpool_limits
 
 from homi.arrays import dense
@@ -21,6 +22,7 @@ from homi.base._compat import Interval
 from homi.base.classifier import MultiLabelClassifier
 from homi.base.scaling import Scaler
 from homi.base.targets import Target
+from homi.base.weights import SampleWeightMixin
 from homi.methods.wrapping import seeded
 from homi.typing import Array, Indices, Matrix, RandomState
 
@@ -31,7 +33,7 @@ _DEFAULT = LogisticRegression(C=0.01, solver="newton-cg", tol=1e-5, max_iter=100
 _EDGE = 1e-12
 
 
-class RAKEL(MultiLabelClassifier):
+class RAKEL(SampleWeightMixin, MultiLabelClassifier):
     r"""Random k-labelsets by Tsoumakas and Vlahavas.
 
     Random sets R of k labels are drawn. For each set, one multiclass classifier
@@ -132,18 +134,30 @@ class RAKEL(MultiLabelClassifier):
         self.standardize = standardize
         self.random_state = random_state
 
-    def _fit(self, X: Matrix, target: Target) -> None:
+    def _fit(  # type: ignore[override]
+        self, X: Matrix, target: Target, weights: Array | None
+    ) -> None:
         rng = check_random_state(self.random_state)
+        self._check_takes_weights(weights)
         Y = target.indicator
         Y = sparse.csc_array(Y) if sparse.issparse(Y) else Y
         self.labelsets_ = self._draw(Y.shape[1], rng)
-        self._scaler = Scaler(X) if self.standardize else None
+        self._scaler = Scaler(X, weights) if self.standardize else None
         X = self._scaled(X)
         fits = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fit_combinations)(self._base(rng), X, _columns(Y, labels))
+            delayed(_fit_combinations)(self._base(rng), X, _columns(Y, labels), weights)
             for labels in self.labelsets_
         )
         self.combinations_, self.estimators_ = map(list, zip(*fits, strict=True))
+
+    def _check_takes_weights(self, weights: Array | None) -> None:
+        base = self.estimator
+        if weights is None or base is None or has_fit_parameter(base, "sample_weight"):
+            return
+        raise ValueError(
+            f"fit of {type(base).__name__} takes no sample_weight; pass another "
+            "estimator to RAKEL, or leave sample_weight out."
+        )
 
     def _draw(self, n_labels: int, rng: np.random.RandomState) -> list[Indices]:
         size = min(self.labelset_size, n_labels)
@@ -194,7 +208,9 @@ def _columns(Y: Matrix, labels: Indices) -> NDArray[np.int8]:
     return dense(some).astype(np.int8)
 
 
-def _fit_combinations(base: Any, X: Matrix, Y: NDArray[np.int8]) -> tuple[Any, Any]:
+def _fit_combinations(
+    base: Any, X: Matrix, Y: NDArray[np.int8], weights: Array | None
+) -> tuple[Any, Any]:
     """Return the distinct rows of Y, and a classifier that predicts them from X."""
     rows, codes = np.unique(Y, axis=0, return_inverse=True)
     if len(rows) == 1:
@@ -202,7 +218,8 @@ def _fit_combinations(base: Any, X: Matrix, Y: NDArray[np.int8]) -> tuple[Any, A
     with threadpool_limits(1), warnings.catch_warnings():
         # Few rows may have many combinations; they are classes nevertheless.
         warnings.filterwarnings("ignore", "The number of unique classes")
-        return rows, base.fit(X, codes.ravel())
+        given = {} if weights is None else {"sample_weight": weights}
+        return rows, base.fit(X, codes.ravel(), **given)
 
 
 def _marginals(model: Any, rows: NDArray[np.int8], X: Matrix) -> Array:

@@ -10,7 +10,7 @@ from homi.base.targets import Target
 from homi.methods.label_graph import cosine_similarity, laplacian
 from homi.methods.moments_classifier import MomentsClassifier, label_counts
 from homi.methods.wrap_solver import Problem, solve
-from homi.typing import Matrix
+from homi.typing import Array, Matrix
 
 
 class WRAP(MomentsClassifier):
@@ -130,8 +130,10 @@ class WRAP(MomentsClassifier):
         self.max_iter = max_iter
         self.tol = tol
 
-    def _fit(self, X: Matrix, target: Target) -> None:
-        moments, scaling = self._prepare(X, target.indicator)
+    def _fit(  # type: ignore[override]
+        self, X: Matrix, target: Target, weights: Array | None
+    ) -> None:
+        moments, scaling = self._prepare(X, target.indicator, weights)
         # Similarities are those of labels that are not centered.
         L = laplacian(cosine_similarity(label_counts(moments, scaling)))
         problem, E = Problem.of(moments, L, self.lam1, self.lam2, self.lam3)

@@ -21,7 +21,7 @@ _NODES = 1024
 
 #: Columns of random projections for the leverages, and the number of rows for each
 #: feature from which on they are used: the mean leverage is then below 0.5 %.
-_COLUMNS, _MANY_ROWS = 144, 200
+COLUMNS, MANY_ROWS = 144, 200
 
 
 @dataclass(frozen=True)
@@ -117,8 +117,8 @@ def _leverage_factor(path: Path, kept: Array, seed: int) -> tuple[Array, Array]:
     features estimate them without bias: F has few columns.
     """
     (n_features, rank), n_groups = path.V.shape, kept.shape[1]
-    size = _COLUMNS // n_groups
-    if path.moments.n < _MANY_ROWS * rank or size * n_groups >= rank:
+    size = COLUMNS // n_groups
+    if path.moments.n < MANY_ROWS * rank or size * n_groups >= rank:
         return path.V, kept
     rng = np.random.default_rng(seed)
     signs = rng.choice([-1.0, 1.0], (n_features, size * n_groups)) / np.sqrt(size)
@@ -219,7 +219,8 @@ def tabulated(
 ) -> ScoreTable:
     """Return the table of held-out scores of rows; the scores as well go to ``out``."""
     table = ScoreTable(empty.first, empty.step, np.zeros_like(empty.counts))
-    for rows in row_slices(X.shape[0], max(scores.A.shape)):
+    width = scores.A.shape[1] + (0 if scores.kernel_map is None else len(scores.A))
+    for rows in row_slices(X.shape[0], width):
         y = np.asarray(dense(Y[rows]), dtype=np.float64)
         w = None if weights is None else weights[rows]
         found = scores(X[rows], y, w)

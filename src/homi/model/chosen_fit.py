@@ -17,11 +17,12 @@ from homi.model.fold_scores import (
     corrections_by_folds,
     held_out_rows,
 )
-from homi.model.graphs import neighbour_graph
+from homi.model.graphs import neighbor_graph
+from homi.model.grid import Grid
 from homi.model.homi import HOMI
 from homi.model.missing_labels import fill_by_folds
 from homi.model.route import Fitted
-from homi.model.search import Grid, Search, climb
+from homi.model.search import Search, climb
 from homi.solver import (
     Correction,
     Params,
@@ -210,7 +211,7 @@ class ChosenFit:
 
     def _with_graph(self, params: Fields, space: FeatureSpace) -> Chosen:
         """Fit with a graph; its rows are held out by folds."""
-        graph = neighbour_graph(space, self._X, params["n_neighbors"], self._seed)
+        graph = neighbor_graph(space, self._X, params["n_neighbors"], self._seed)
         label_weight = None
         if self._search.best.weighted:
             label_weight = self._search.label_weight(params, graph, self._Y, self._grid)

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from homi.base.targets import Target, check_target
-from homi.graph import AnchorPlan, plan_anchors, tied_moments
+from homi.graph import AnchorPlan, anchor_moments, plan_anchors
 from homi.graph.choose import choose_graph
 from homi.graph.laplacian import possible_neighbors
 from homi.graph.reservoir import drawn
@@ -93,7 +93,7 @@ class DaskRows:
         standardize = route.settings.standardize
         if route.graph == "anchors":
             plan = self._plan(route)
-            sums = Sums(plan, self._summed(partial(tied_moments, plan=plan)))
+            sums = Sums(plan, self._summed(partial(anchor_moments, plan=plan)))
             return Built(FeatureSpace(None, *sums.units(standardize)), sums=sums)
         moments = self._summed(Moments.from_rows)
         if route.graph == "exact":

@@ -11,6 +11,7 @@ import numpy as np
 from homi.graph import Neighbors, nearest, neighbor_laplacian
 from homi.linalg import Array
 from homi.model.kernel_map import KernelMap, Triangle
+from homi.model.range_basis import RangeBasis
 from homi.moments import Moments, column_scaling
 from homi.solver import Basis, ScaledRows, compact_rows, is_wide
 from homi.typing import Indices, Matrix
@@ -28,7 +29,7 @@ class RowSpace(NamedTuple):
 
     mean: Array
     scale: Array
-    basis: Basis | Triangle
+    basis: Basis | Triangle | RangeBasis
 
     def features(self, X: Matrix) -> Array:
         """Return coordinates of rows, projected onto the space if they are new."""
@@ -116,7 +117,15 @@ def _compact_features(
     weights: Array | None,
     landmarks: Indices | None = None,
 ) -> FeatureSpace:
-    row_space, coordinates = span_of(X, standardize, weights, landmarks)
+    center, scale = column_scaling(X, weights)
+    mean = center
+    if not standardize:
+        mean, scale = np.zeros_like(center), np.ones_like(center)
+    # Centered to keep digits; rows that are not standardized get their mean back.
+    spanning = X if landmarks is None else X[landmarks]
+    rows = ScaledRows.of(spanning, center, scale, center - mean)
+    coordinates, basis = compact_rows(rows)
+    row_space = RowSpace(mean, scale, basis)
     if landmarks is None:
         features = coordinates[:-1] + coordinates[-1]
     else:
@@ -131,24 +140,6 @@ def _compact_features(
         weights=weights,
         row_space=row_space,
     )
-
-
-def span_of(
-    X: Matrix,
-    standardize: bool,
-    weights: Array | None,
-    landmarks: Indices | None,
-) -> tuple[RowSpace, Array]:
-    """Return the span of rows, or of some, and coordinates of these and their mean."""
-    center, scale = column_scaling(X, weights)
-    mean = center
-    if not standardize:
-        mean, scale = np.zeros_like(center), np.ones_like(center)
-    # Centered to keep digits; rows that are not standardized get their mean back.
-    spanning = X if landmarks is None else X[landmarks]
-    rows = ScaledRows.of(spanning, center, scale, center - mean)
-    coordinates, basis = compact_rows(rows)
-    return RowSpace(mean, scale, basis), coordinates
 
 
 def kernel_features(

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 from sklearn.utils import check_random_state
 
+from homi.linalg import Array
 from homi.model.batches import Batches, Sample, is_whole, row_slices
 from homi.model.block_features import (
     KernelFeatures,
@@ -19,15 +20,15 @@ from homi.model.features import (
     RowSpace,
     kernel_features,
     linear_features,
-    span_of,
 )
 from homi.model.kernel_map import KernelMap, Triangle
+from homi.model.range_basis import RangeBasis
 from homi.model.route import check_direct
 from homi.moments import column_scaling
 from homi.typing import Fields, Indices
 
-#: With more features, and more rows, linear models are fitted in the span of
-#: ``n_components`` rows.
+#: With more features, and more rows, linear models are fitted in ``n_components``
+#: directions: the span of rows, or of more than the sample those of most variance.
 _MOST_FEATURES = 3_000
 
 
@@ -71,11 +72,9 @@ def _of_sample(
         kernel_map.indices = places[kernel_map.indices]
         return _kernel_features(batches, kernel_map)
     standardize = params["standardize"]
-    n, m = X.shape
-    landmarks = _spanning(n, m, n_components, seed)
-    if landmarks is not None:
-        return _spanned_features(batches, standardize, landmarks)
-    near, _ = column_scaling(X, weights)
+    near, scale = column_scaling(X, weights)
+    if X.shape[1] > max(_MOST_FEATURES, n_components):
+        return _leading_features(batches, near, scale, standardize, n_components, seed)
     moments = batches.summed("moments", partial(plain_moments, near=near))
     mean, scale = np.zeros_like(near), np.ones_like(near)
     if standardize:
@@ -99,18 +98,26 @@ def _kernel_features(batches: Batches, kernel_map: KernelMap) -> FeatureSpace:
     return FeatureSpace(features, moments, *units, kernel_map, weights, row_space)
 
 
-def _spanned_features(
-    batches: Batches, standardize: bool, landmarks: Indices
+def _leading_features(
+    batches: Batches,
+    mean: Array,
+    scale: Array,
+    standardize: bool,
+    size: int,
+    seed: int,
 ) -> FeatureSpace:
+    """Return coordinates of wide rows in the directions in which they vary most."""
+    if not standardize:
+        mean, scale = np.zeros_like(mean), np.ones_like(scale)
     X, _, weights, *_ = batches.sample
-    row_space, _ = span_of(X, standardize, weights, landmarks)
-    Q = row_space.basis.written_out() / row_space.scale[:, None]
-    map_rows = LinearFeatures(Q, row_space.mean @ Q)
+    row_space = RowSpace(mean, scale, RangeBasis(X, scale, size, seed))
+    Q = row_space.basis.written_out() / scale[:, None]
+    map_rows = LinearFeatures(Q, mean @ Q)
     features = map_rows(X)
     near = features.mean(axis=0)
     add_up = partial(mapped_moments, features=map_rows, near=near)
     moments = batches.summed("moments", add_up)
-    units = np.zeros(len(near)), np.ones(len(near))
+    units = np.zeros(size), np.ones(size)
     return FeatureSpace(features, moments, *units, weights=weights, row_space=row_space)
 
 

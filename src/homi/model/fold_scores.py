@@ -88,7 +88,7 @@ def folds(
         rest = reduce(add, moments[:k] + moments[k + 1 :])
         rest = rest.scaled(space.mean, space.scale)
         if L is not None:
-            rest = _tied(rest, space, L, others)
+            rest = _with_graph(rest, space, L, others)
         labels = Y[others]
         if filled is not None:
             labels = filled.by_fold[k]
@@ -127,16 +127,16 @@ class RidgesByFolds:
         return tried[np.argmin(errors, axis=0)]
 
 
-def _tied(rest: Moments, space: FeatureSpace, L: Matrix, others: Rows) -> Moments:
+def _with_graph(rest: Moments, space: FeatureSpace, L: Matrix, others: Rows) -> Moments:
     inner = sparse.csr_array(L)[others][:, others]
     S = sparse.diags_array(inner.diagonal()) - inner
     own = sparse.diags_array(np.asarray(S.sum(axis=1)).ravel()) - S
-    tied = rest.with_graph(space.features[others], own.tocsr(), scale=space.scale)
-    assert tied.H is not None
+    inner = rest.with_graph(space.features[others], own.tocsr(), scale=space.scale)
+    assert inner.H is not None
     assert space.moments.H is not None
     share = rest.n / space.moments.n * np.trace(space.moments.H)
-    left = np.trace(tied.H)
-    return replace(tied, H=tied.H * (share / left) if left > 0 else tied.H)
+    left = np.trace(inner.H)
+    return replace(inner, H=inner.H * (share / left) if left > 0 else inner.H)
 
 
 def graphs_by_folds(

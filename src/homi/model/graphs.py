@@ -10,14 +10,14 @@ import numpy as np
 
 from homi.base.warn import warn
 from homi.graph import (
+    AnchorMoments,
     AnchorPlan,
-    TiedMoments,
+    anchor_moments,
     nearest,
     neighbor_laplacian,
     plan_anchors,
-    tied_moments,
 )
-from homi.graph.anchors import tie_features
+from homi.graph.anchors import sum_feature_edges
 from homi.graph.approximate import ApproximateSearch
 from homi.graph.choose import choose_graph
 from homi.graph.reservoir import sample_rows
@@ -35,7 +35,7 @@ class Sums(NamedTuple):
     """Sufficient statistics of all rows so far, and the plan of their anchors."""
 
     plan: AnchorPlan
-    total: TiedMoments
+    total: AnchorMoments
 
     @property
     def n(self) -> int:
@@ -78,7 +78,7 @@ def with_anchor_graph(
     X: Matrix, Y: Matrix, plan: AnchorPlan, standardize: bool, weights: Array | None
 ) -> tuple[FeatureSpace, Sums]:
     """Return linear features with the anchor graph, and their sums."""
-    sums = Sums(plan, tied_moments(X, Y, plan, weights=weights))
+    sums = Sums(plan, anchor_moments(X, Y, plan, weights=weights))
     return FeatureSpace(X, *sums.units(standardize), weights=weights), sums
 
 
@@ -87,8 +87,8 @@ def features_with_anchor_graph(
 ) -> FeatureSpace:
     """Return any features of the rows X with the anchor graph of the rows."""
     center = space.moments.x_mean
-    ties = tie_features(X, space.features, plan, center, space.weights)
-    total = TiedMoments(space.moments, ties)
+    edges = sum_feature_edges(X, space.features, plan, center, space.weights)
+    total = AnchorMoments(space.moments, edges)
     return replace(space, moments=total.with_graph(replace(plan, center=center)))
 
 
@@ -109,7 +109,7 @@ class Graph(NamedTuple):
     L: Matrix = None
 
 
-def neighbour_graph(
+def neighbor_graph(
     space: FeatureSpace, X: Matrix, n_neighbors: int, seed: int
 ) -> Graph:
     """Build the graph of the rows X: approximate where they are too many."""

@@ -9,7 +9,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 from scipy.special import expit
 from sklearn.utils import check_random_state
 
@@ -32,36 +31,25 @@ from homi.model.dask_predict import DaskPredictMixin
 from homi.model.dask_rows import DaskRows, is_collection
 from homi.model.final_odds import fit_final_odds, plain_scores
 from homi.model.forest import Forest
-from homi.model.graphs import warn_of_few_rows
+from homi.model.grid import (
+    GAMMAS,
+    KERNELS_TRIED,
+    NEIGHBORS,
+    build_grid,
+    check_values,
+)
 from homi.model.held_out_quality import held_out_quality
 from homi.model.homi import HOMI
-from homi.model.kernel_map import KERNELS
 from homi.model.missing_labels import check_known_somewhere
 from homi.model.requires import check
 from homi.model.scoring import OBJECTIVES, Array, check_missing, objective
-from homi.model.search import Calibrated, Grid, Search, Stage
+from homi.model.search import Calibrated, Search, Stage
 from homi.model.summary import SummaryMixin
 from homi.model.weights import check_label_weight
 from homi.typing import Fields, Mask, Matrix, MatrixLike, RandomState
 
-#: Penalties tried by default.
-_LAMS = tuple(float(x) for x in np.logspace(-3, 4, 15))
-#: Weights of the graph tried for ``gammas=None``, beside 0.
-_GAMMAS = (0.01, 0.03, 0.1, 0.3, 1.0)
-#: Weights of a label's errors, beside 1. The smaller the weight, the more λ and γ
-#: shrink the label toward its mean, which suits rare labels.
-_LABEL_WEIGHTS = (1e-3, 3e-3, 1e-2, 0.03, 0.1, 0.3, 3.0, 10.0)
-#: Strengths of the label correction, beside none.
-_BETAS = (1e-2, 0.1, 1.0, 10.0, 100.0)
-#: Kernels whose width matters.
-_KERNELS = ("rbf", "laplacian")
-#: Widths of a kernel, as factors of the width by the median distance.
-_WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
-#: Numbers of neighbors; 10 is tried first, the others if it helps.
-_NEIGHBORS = (5, 10, 20)
-#: More features than this, and more rows than the sample has: city-block distances
-#: would cost more than everything else.
-_MOST_CITY_BLOCK = 20
+#: Without kernels and trees, label sets of fewer training rows are not kept.
+_LEAST_ROWS = 5
 #: Keys of ``cv_results_``.
 _COLUMNS = ("params", "score", "held_out", "weighted")
 
@@ -148,8 +136,8 @@ class HOMICV(
     trees : bool or "auto", default="auto"
         Whether to average log-odds with those of a forest of extremely randomized
         trees, by the share with the greatest out-of-bag likelihood; the forest is
-        dropped where it does not help. "auto" grows none after ``time_budget``, or
-        where it would take gigabytes.
+        dropped where it does not help. "auto" grows none after ``time_budget``, where
+        it would take gigabytes, or of more than 20,000 rows that are not in memory.
     calibration : "sigmoid" or None, default="sigmoid"
         Whether scores become log-odds. None for the scores of ``best_estimator_`` as
         they are.
@@ -273,9 +261,9 @@ class HOMICV(
         gammas: ArrayLike | None = (),
         label_weights: ArrayLike | None = None,
         betas: ArrayLike | None = None,
-        kernels: Sequence[str] = _KERNELS,
+        kernels: Sequence[str] = KERNELS_TRIED,
         widths: ArrayLike | None = None,
-        n_neighbors: int | ArrayLike = _NEIGHBORS,
+        n_neighbors: int | ArrayLike = NEIGHBORS,
         n_components: int = 1500,
         standardize: bool | Literal["auto"] = "auto",
         trees: bool | Literal["auto"] = "auto",
@@ -444,7 +432,7 @@ class HOMICV(
         self.forest_: Forest | None = None
         self._check_in_memory(rows)
         X, Y, weights, _, known = rows.sample
-        grid, seed = self._grid(X, rows.n), rows.seed
+        grid, seed = build_grid(self, X, rows.n), rows.seed
         self._check_rows_fit(X.shape[0])
         size: Fields = {"n_components": self.n_components, "seed": seed}
         search = Search(
@@ -502,7 +490,7 @@ class HOMICV(
                 )
 
     def _has_graph(self) -> bool:
-        return bool(_checked("gammas", self.gammas, _GAMMAS))
+        return bool(check_values("gammas", self.gammas, GAMMAS))
 
     def _seed(self) -> int:
         """Draw the seed of a fit."""
@@ -595,7 +583,14 @@ class HOMICV(
             rows = known.all(axis=1)
             weights = None if weights is None else weights[rows]
             held_out, Y = held_out[rows], Y[rows]
-        return fit_joint_model(held_out, Y, weights)
+        # A model without kernels and trees promises to hold no training row.
+        holds_rows = self.trees is not False or self._some_kernel()
+        least = 1 if holds_rows else _LEAST_ROWS
+        return fit_joint_model(held_out, Y, weights, least_rows=least)
+
+    def _some_kernel(self) -> bool:
+        has_widths = self.widths is None or np.size(self.widths) > 0
+        return len(self.kernels) > 0 and has_widths
 
     def _tell(self, groups: Any, X: Matrix, y: Matrix) -> Any:
         """Return what tells callbacks of each group of candidates that was tried."""
@@ -614,49 +609,10 @@ class HOMICV(
 
         return after
 
-    def _grid(self, X: Matrix, n: int) -> Grid:
-        m, thin = X.shape[1], sparse.issparse(X)
-        scaled = self.standardize
-        # Rows of one or two features are all fully correlated: they have no graph.
-        gammas = _checked("gammas", self.gammas, _GAMMAS) if m > 2 else ()
-        kernels = self._checked_kernels()
-        note = ""
-        if X.shape[0] < n and m > _MOST_CITY_BLOCK and kernels == list(_KERNELS):
-            kernels = ["rbf"]
-            note = "laplacian is not tried: it would double the time of the fit"
-        return Grid(
-            # Sparse rows are cheapest, and usually best, as they are.
-            standardize=[not thin, thin] if scaled == "auto" else [bool(scaled)],
-            kernels=kernels,
-            widths=_checked("widths", self.widths, _WIDTHS),
-            lams=_checked("lams", self.lams, _LAMS),
-            gammas=gammas,
-            n_neighbors=self._checked_neighbors(n),
-            label_weights=_checked("label_weights", self.label_weights, _LABEL_WEIGHTS),
-            betas=_checked("betas", self.betas, _BETAS),
-            in_units=self.lams is None,
-            note=note,
-        )
-
-    def _checked_neighbors(self, n: int) -> list[int]:
-        counts = [int(s) for s in _checked("n_neighbors", self.n_neighbors)]
-        if counts and counts != list(_NEIGHBORS):
-            warn_of_few_rows(max(counts), n)
-        return list(dict.fromkeys(min(s, n - 1) for s in counts))
-
-    def _checked_kernels(self) -> list[str]:
-        kernels = list(self.kernels)
-        unknown = [kernel for kernel in kernels if kernel not in _KERNELS]
-        if unknown or isinstance(self.kernels, str):
-            raise ValueError(
-                f"kernels must be a list of some of {', '.join(_KERNELS)}, got "
-                f"{self.kernels!r}; HOMI itself also takes {', '.join(KERNELS)}."
-            )
-        return kernels
-
     def _least_bytes(self, n: int, m: int, n_labels: int) -> int:
-        # Labels and two sets of held-out scores.
-        return super()._least_bytes(n, m, n_labels) + 24 * n * n_labels
+        # Labels and two sets of held-out scores of the sample.
+        held = min(n, batches.SAMPLE_ROWS)
+        return super()._least_bytes(n, m, n_labels) + 24 * held * n_labels
 
     def _check_rows_fit(self, n: int) -> None:
         """Raise MemoryError if the features of a candidate do not fit."""
@@ -684,22 +640,3 @@ class HOMICV(
         if self.odds_slope_ is None:
             return super()._probabilities(scores)
         return strictly_inside(expit(scores))
-
-
-def _checked(
-    name: str, given: Any, default: tuple[float, ...] = ()
-) -> tuple[float, ...]:
-    """Return positive numbers; γ = 0 is always tried and need not be given."""
-    if given is None:
-        return default
-    values = tuple(float(value) for value in np.ravel(given))
-    if name == "gammas":
-        values = tuple(value for value in values if value != 0)
-    if not all(0 < value < np.inf for value in values) or (
-        name == "lams" and not values
-    ):
-        raise ValueError(
-            f"{name} must be positive numbers, got {given!r}; leave it None for "
-            "the default."
-        )
-    return values

@@ -212,7 +212,7 @@ def kernel_values(kernel: Kernel, A: Matrix, B: Matrix, params: Fields) -> Array
 
 def _squared_exponentials(A: Array, B: Array, rate: float) -> Array:
     """``exp(-rate |a - b|²)`` with all exponents from one product."""
-    center = B.mean(axis=0)
+    center = B.mean(axis=0, dtype=np.float64)
     A, B = A - center, B - center
     left = np.column_stack([A, -rate * np.einsum("ij,ij->i", A, A), np.ones(len(A))])
     right = np.vstack(

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from homi.base.validation import check_rows, checks_parameters
 from homi.base.warn import warn
-from homi.graph import AnchorPlan, plan_anchors, tied_moments
+from homi.graph import AnchorPlan, anchor_moments, plan_anchors
 from homi.model.batch_checks import (
     all_or_nothing,
     batch_target,
@@ -52,7 +52,7 @@ class SummedRows:
 
     def graph(self, name: str) -> str:
         """Return "anchors", or "none" for sums without a graph."""
-        return "none" if self.sums.total.ties is None else "anchors"
+        return "none" if self.sums.total.edges is None else "anchors"
 
     def build(self, route: Route) -> Built:
         """Return the moments that were summed."""
@@ -149,9 +149,11 @@ def add_batch(
     X, Y = check_batch(model, X, y, classes, number, seen, first=sums is None)
     if sums is None:
         plan = _plan(model, X) if plan is None else plan
-        return Sums(plan, tied_moments(X, Y, plan, graph=model.gamma > 0))
-    graph = sums.total.ties is not None
-    return sums._replace(total=sums.total + tied_moments(X, Y, sums.plan, graph=graph))
+        return Sums(plan, anchor_moments(X, Y, plan, graph=model.gamma > 0))
+    graph = sums.total.edges is not None
+    return sums._replace(
+        total=sums.total + anchor_moments(X, Y, sums.plan, graph=graph)
+    )
 
 
 def fit_sums(model: Any, sums: Sums, n_batches: int) -> Any:

@@ -20,7 +20,8 @@ from homi.model.fold_scores import (
     graphs_by_folds,
     held_out_rows,
 )
-from homi.model.graphs import Graph, neighbour_graph
+from homi.model.graphs import Graph, neighbor_graph
+from homi.model.grid import Grid
 from homi.model.scoring import Array, Objective
 from homi.solver import RowsOnPath, ridge_path, weight_path, with_shares
 from homi.typing import Fields
@@ -33,29 +34,6 @@ log = logging.getLogger("homi")
 #: Most steps of Newton's method, and the step at which sigmoids of candidates, which
 #: start from those of the candidate before, are good enough to compare.
 _STEPS, _TOL = 25, 1e-4
-
-
-@dataclass(frozen=True)
-class Grid:
-    """Values to try of each parameter."""
-
-    standardize: Sequence[bool]
-    kernels: Sequence[str]
-    widths: Sequence[float]
-    lams: Sequence[float]
-    gammas: Sequence[float]
-    n_neighbors: Sequence[int]
-    label_weights: Sequence[float]
-    betas: Sequence[float]
-    #: Whether λ are in units of the mean variance of features that are not scaled.
-    in_units: bool = True
-    #: What is not tried, and why.
-    note: str = ""
-
-    @property
-    def first_width(self) -> float:
-        """The width nearest to 1, which is tried first."""
-        return min(self.widths, key=lambda w: abs(np.log(w)), default=1.0)
 
 
 class Candidate(NamedTuple):
@@ -275,7 +253,7 @@ class Search:
         for s in sorted(grid.n_neighbors, key=lambda s: abs(np.log(s / 10))):
             if self._out_of_time():
                 return
-            graph = neighbour_graph(self.space, self.features.X, s, self.seed)
+            graph = neighbor_graph(self.space, self.features.X, s, self.seed)
             self._try_graph(graph, chosen | {"n_neighbors": int(s)}, lams, grid.gammas)
             if self.best.params["gamma"] == 0:
                 return

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from homi.atomic_write import whole_file
-from homi.graph import AnchorPlan, TiedMoments
-from homi.graph.anchors import Ties
+from homi.graph import AnchorMoments, AnchorPlan
+from homi.graph.anchors import AnchorEdges
 from homi.graph.reservoir import Reservoir
 from homi.model.block_scores import ScoreTable
 from homi.moments import Moments
@@ -52,7 +52,7 @@ class State:
     batches: int
     reservoir: Reservoir
     plan: AnchorPlan | None = None
-    total: TiedMoments | None = None
+    total: AnchorMoments | None = None
     read: list[Fingerprint] = field(default_factory=list)
     files: list[Stamp] = field(default_factory=list)
     labels: Reservoir | None = None
@@ -123,8 +123,8 @@ def _arrays(state: State) -> Arrays:
         arrays |= _fields("plan", state.plan)
     if state.total is not None:
         arrays |= _fields("moments", state.total.moments)
-        if state.total.ties is not None:
-            arrays |= _fields("ties", state.total.ties)
+        if state.total.edges is not None:
+            arrays |= _fields("ties", state.total.edges)
     return arrays
 
 
@@ -137,7 +137,10 @@ def _state(arrays: Arrays) -> State:
     if size is not None:
         labels = Reservoir(1, seed, size)
         labels.n_seen, labels.rows = n_seen, arrays.get("labels")
-    moments, ties = _built("moments", Moments, arrays), _built("ties", Ties, arrays)
+    moments, edges = (
+        _built("moments", Moments, arrays),
+        _built("ties", AnchorEdges, arrays),
+    )
     stage, batches = str(arrays["stage"]), int(arrays["batches"])
     read = [
         Fingerprint(int(n), X, y) for n, X, y in arrays["read"].astype(str).tolist()
@@ -149,7 +152,7 @@ def _state(arrays: Arrays) -> State:
         batches,
         reservoir,
         _built("plan", AnchorPlan, arrays),
-        None if moments is None else TiedMoments(moments, ties),
+        None if moments is None else AnchorMoments(moments, edges),
         read,
         [Stamp(*stamp) for stamp in json.loads(str(arrays["files"]))],
         labels,

@@ -9,7 +9,7 @@ import numpy as np
 
 from homi.arrays import dense
 from homi.estimators import HOMICV
-from homi.graph import TiedMoments
+from homi.graph import AnchorMoments
 from homi.graph.reservoir import Reservoir
 from homi.model import batches
 from homi.model.batches import BlockFunction, Sample, sample_places
@@ -127,7 +127,7 @@ class HOMICVRun(Run):
         if stage == "scores":
             self._state.table = total
         else:
-            self._state.total = TiedMoments(total, None)
+            self._state.total = AnchorMoments(total, None)
 
     def _checked(self, X: Any, y: Any) -> Any:
         state = self._state

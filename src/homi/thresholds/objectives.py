@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from homi.metrics import METRICS, Metric
-from homi.typing import Array, Mask
+from homi.metrics.checks import check_labels
+from homi.typing import Array, Mask, MatrixLike
 
 Lines = Literal["rows", "columns", "whole"]
 #: A number or an array of counts, broadcast against the others.
@@ -77,10 +78,26 @@ def _exact(h: Count, k: Count, p: Count) -> Array:
     return ((h == k) & (h == p)).astype(np.float64)
 
 
+def _jaccard(h: Count, k: Count, p: Count) -> Array:
+    """``h / (p + k - h)``, and 0 where nothing is true or predicted."""
+    jaccard: Array = h / np.maximum(p + k - h, 1)
+    return jaccard
+
+
+def _mean_jaccard(Y_true: MatrixLike, Y_pred: MatrixLike) -> float:
+    """Return the mean over rows of the Jaccard index."""
+    Y, P = check_labels(Y_true, Y_pred)
+    counts = ((Y & P).sum(axis=1), P.sum(axis=1), Y.sum(axis=1))
+    return float(np.mean(_jaccard(*counts)))
+
+
+_JACCARD = Metric("jaccard", _mean_jaccard, True, "predict", "Jaccard index")
+
 OBJECTIVES: dict[str, Objective] = {
     "hamming": Objective("whole", _right, METRICS["hamming_loss"]),
     "micro_f1": Objective("whole", _f1, METRICS["micro_f1"]),
     "macro_f1": Objective("columns", _f1, METRICS["macro_f1"]),
     "example_f1": Objective("rows", _f1, METRICS["example_f1"]),
+    "jaccard": Objective("rows", _jaccard, _JACCARD),
     "subset_accuracy": Objective("rows", _exact, METRICS["exact_match"]),
 }

@@ -11,6 +11,7 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from homi.thresholds.joint import fit_joint
 from homi.thresholds.search import best_global, best_k, best_per_label, midpoint
 from homi.typing import Array, Indices, Mask
 
@@ -190,4 +191,5 @@ FITS: dict[str, Callable[[Array, Mask, str, Array | None], Rule]] = {
     "per_label": _fit_per_label,
     "cardinality": _fit_cardinality,
     "top_k": _fit_top_k,
+    "joint": fit_joint,
 }

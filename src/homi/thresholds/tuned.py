@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import MetaEstimatorMixin
 from sklearn.model_selection import KFold
-from sklearn.utils import _safe_indexing, check_random_state, get_tags
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from homi.arrays import canonical, dense
-from homi.base._compat import Interval, StrOptions
+from homi.base._compat import Interval, StrOptions, take_rows
 from homi.base.classifier import (
     LinearMultiLabelClassifier,
     MultiLabelClassifier,
@@ -28,6 +28,7 @@ from homi.base.targets import Target, check_target
 from homi.base.validation import checks_parameters
 from homi.base.weights import check_sample_weight
 from homi.thresholds.calibrate import Method, fit_maps, held_out_maps
+from homi.thresholds.choose import choose_strategy
 from homi.thresholds.objectives import OBJECTIVES
 from homi.thresholds.reliability import expected_calibration_error
 from homi.thresholds.rules import (
@@ -85,15 +86,20 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):  # type: ignore
         Any multi-label classifier or pipeline. Its scores are ``ranking_scores``,
         ``decision_function`` or ``predict_proba``: the first of these that it has.
     objective : str, default="hamming"
-        Score to maximize: ``"micro_f1"``, ``"macro_f1"``, ``"example_f1"`` or
-        ``"subset_accuracy"``; ``"hamming"`` minimizes the Hamming loss.
+        Score to maximize: ``"micro_f1"``, ``"macro_f1"``, ``"example_f1"``,
+        ``"jaccard"`` (of each row) or ``"subset_accuracy"``; ``"hamming"`` minimizes
+        the Hamming loss.
     strategy : str, default="per_label"
         ``"global"``: all labels share a threshold. ``"per_label"``: each label has
         its own. ``"top_k"``: predict the k labels of highest score in every row.
         ``"cardinality"``: a ridge regression on the sorted scores of a row predicts
-        its number of labels; the rounding is chosen for the objective. ``"auto"``:
-        choose between threshold 0, one global threshold, and one threshold per label
-        by cross-validation.
+        its number of labels; the rounding is chosen for the objective. ``"joint"``:
+        predict the label set of greatest expected utility, under a posterior over
+        label sets seen in training or with independent labels, whichever does better
+        on held-out rows, or threshold 0 if neither does; for objectives that are
+        means over rows. ``"auto"``: choose between threshold 0, one global threshold,
+        and one threshold per label by cross-validation; threshold 0 unless another
+        is better by two standard errors.
     cv : int, splitter, iterable or "own", default=5
         Number of shuffled folds, or any other ``cv`` of scikit-learn. Every row must
         be in exactly one test fold. ``"own"`` uses the held-out scores of a classifier
@@ -174,6 +180,9 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):  # type: ignore
 
     J. C. Platt. Probabilistic outputs for support vector machines and comparisons to
     regularized likelihood methods. Advances in Large Margin Classifiers, 1999.
+
+    K. Dembczyński, W. Waegeman, W. Cheng, E. Hüllermeier. An exact algorithm for
+    F-measure maximization. NeurIPS 2011: ``"joint"`` with ``"example_f1"``.
 
     W. Dinkelbach. On nonlinear fractional programming. Management Science 13(7), 1967.
 
@@ -257,7 +266,7 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):  # type: ignore
         known = target.known
         if weights is not None and (self.cv == "own" or isinstance(self.cv, Integral)):
             kept = np.flatnonzero(weights)
-            X, Y, weights = _safe_indexing(X, kept), Y[kept], weights[kept]
+            X, Y, weights = take_rows(X, kept), Y[kept], weights[kept]
             known = None if known is None else known[kept]
         given: NDArray[Any] = Y if known is None else np.where(known, Y, np.nan)
         cells = self._cells(Y, known, weights)
@@ -318,9 +327,8 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):  # type: ignore
             strategy: self._unseen(S, Y, strategy, folds, cells)
             for strategy in (AUTO if auto else [self.strategy])
         }
-        sign = 1 if objective.metric.greater_is_better else -1
-        scores = {k: sign * objective.score(Y, p, cells) for k, p in unseen.items()}
-        self.strategy_ = max(scores, key=scores.__getitem__)
+        tests = (rows for _, rows in folds.split(S))
+        self.strategy_ = choose_strategy(unseen, Y, objective, tests, cells)
         self._rule = fit_rule(S, Y, self.objective, self.strategy_, cells)
         predictions = {
             "before": own,

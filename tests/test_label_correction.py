@@ -33,7 +33,7 @@ def test_scikit_learn(estimator, expected):
 
 
 def ridge_scores(X, Y, lam, new):
-    """Ridge regression with a bias that is penalised too."""
+    """Ridge regression with a bias that is penalized too."""
     with_ones = np.column_stack([X, np.ones(len(X))])
     model = Ridge(lam, fit_intercept=False).fit(with_ones, Y)
     return model.predict(np.column_stack([new, np.ones(len(new))]))

@@ -63,7 +63,7 @@ def test_with_all_landmarks_the_kernel_is_exact(kernel, rows):
 
 @pytest.mark.parametrize("kernel", PARAMS)
 def test_without_a_graph_it_is_kernel_ridge(kernel, rows):
-    """A bias that is penalised too is the kernel K + 1."""
+    """A bias that is penalized too is the kernel K + 1."""
     X, Y = rows
     model = fitted(kernel, rows, gamma=0.0, lam=0.5, standardize=False)
     K = pairwise_kernels(X, metric=kernel, **PARAMS[kernel]) + 1.0

@@ -439,6 +439,20 @@ def test_export(here, tmp_path):
     )
 
 
+def test_doctor_plans_a_fit(tmp_path):
+    lines = ["a,b,tag_x,tag_y", *["1.5,2,0,1", "0.5,1,1,0"] * 20]
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    given = ("doctor", "--plan", str(path), "--labels", "tag_*")
+    found = as_json(*given)
+    assert (found["rows"], found["features"], found["labels"]) == (40, 2, 2)
+    assert 0 < found["seconds"] < found["seconds_with_trees"] < 60
+    text = run(*given).stdout
+    assert "40 rows, 2 features, 2 labels, 80 values" in text
+    assert "Route: all 40 rows at once" in text
+    assert "--plan" in run("doctor", "--labels", "tag_*", code=1).stderr
+
+
 def test_doctor(monkeypatch):
     found = as_json("doctor")
     assert found["packages"]["numpy"] == np.__version__

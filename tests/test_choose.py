@@ -17,8 +17,8 @@ UNITS = {"mean": None, "scale": None}
 
 def clustered(n=4000, m=20, seed=0):
     rng = np.random.default_rng(seed)
-    centres = rng.normal(size=(40, m))
-    return centres[rng.integers(40, size=n)] + 0.5 * rng.normal(size=(n, m))
+    centers = rng.normal(size=(40, m))
+    return centers[rng.integers(40, size=n)] + 0.5 * rng.normal(size=(n, m))
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])

@@ -1,0 +1,164 @@
+"""Find labels that are probably wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from homi.arrays import dense
+from homi.base.targets import check_target
+from homi.dependence.label_dependence import LabelDependence
+from homi.dependence.reasons import Reasons
+from homi.dependence.suspicion import Suspicion, suspicion
+from homi.extras import optional
+from homi.joint import JointModel
+from homi.thresholds import TunedThresholds
+from homi.typing import Array, MatrixLike
+
+if TYPE_CHECKING:
+    from homi.dependence.audit_frame import AuditFrame
+
+
+def audit(
+    model: Any,
+    X: MatrixLike,
+    Y: MatrixLike,
+    *,
+    held_out: bool = True,
+    n_listed: int | None = 1000,
+    n_explained: int = 20,
+) -> AuditFrame:
+    """Find labels that are probably wrong: given ones, and ones that lack.
+
+    A label is suspicious if it is improbable by the features of its row *and* the other
+    labels of the row. How often labels are wrong is estimated along: as the share of
+    given labels that even certain predictions contradict. Spurious and missing labels
+    have rates of their own.
+
+    Parameters
+    ----------
+    model : classifier
+        Multi-label classifier, fitted or not, such as ``HOMICV()``.
+    X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+        Rows.
+    Y : {array-like, sparse matrix, data frame} of shape (n_samples, n_labels)
+        Their labels, 0 or 1, to be audited.
+    held_out : bool, default=True
+        Whether to judge each row by a model that was not fitted to it: a clone of
+        ``model`` is fitted to X and Y, with its own held-out scores if it has a method
+        ``fit_held_out``, otherwise with five folds. False uses the fitted ``model`` as
+        it is, for rows that it has not seen; on its training rows, it would agree with
+        their errors.
+    n_listed : int or None, default=1000
+        Number of labels to list; None for all of all rows.
+    n_explained : int, default=20
+        For so many labels, features are named as reasons, too.
+
+    Returns
+    -------
+    found : AuditFrame
+        A data frame of pandas, most suspicious first, with the columns ``row``, counted
+        from 0; ``label``, its name; ``given``, 0 or 1; ``probability`` of the label by
+        the features and the row's other labels; ``score``, the probability that the
+        given label is wrong; ``reason``, in words. ``found.n_wrong`` estimates how many
+        labels are wrong, ``found.interval`` is its 90 % confidence interval, and
+        ``found.corrected(Y)`` returns a copy of Y without the probable errors.
+
+    Notes
+    -----
+    The interval accounts for the number of rows, not for a noise that depends on the
+    features. Where features alone find more than twice as many errors as with the other
+    labels, errors come in pairs that agree with each other, such as swapped labels; the
+    other labels are then not used.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from homi import HOMICV
+    >>> from homi.dependence import audit
+    >>> X, Y = make_multilabel_classification(300, n_classes=4, random_state=0)
+    >>> Y[7, 2] = 1 - Y[7, 2]
+    >>> found = audit(HOMICV(widths=[], trees=False), X, Y)
+    >>> list(found.columns)
+    ['row', 'label', 'given', 'probability', 'score', 'reason']
+    """
+    target = check_target(Y)
+    if target.encoding.kind != "multilabel-indicator":
+        raise ValueError(
+            "an audit needs a 0/1 column for each label, got a 1-D Y; pass "
+            "Y.reshape(-1, 1) or one column per class."
+        )
+    given = np.asarray(dense(target.indicator), dtype=np.float64)
+    fitted, log_odds = _log_odds(model, X, Y, held_out=held_out)
+    if log_odds.shape != given.shape:
+        raise ValueError(
+            f"Y has shape {given.shape}, and the model scores {log_odds.shape}; pass "
+            "the rows and labels of the model."
+        )
+    joint = fitted.joint_model_
+    assert isinstance(joint, JointModel)
+    found = suspicion(log_odds, given, None if held_out else joint)
+    order = np.argsort(-found.wrong, axis=None, kind="stable")[:n_listed]
+    cells = np.column_stack(np.unravel_index(order, given.shape))
+    names = np.asarray(target.names)
+    reasons = Reasons(fitted, joint, X, given, log_odds, names)
+    return _frame(found, given, names, cells, reasons(cells, found, n_explained))
+
+
+def _log_odds(
+    model: Any, X: MatrixLike, Y: MatrixLike, *, held_out: bool
+) -> tuple[Any, Array]:
+    """Return a fitted model with a joint model, and log-odds of the rows."""
+    if isinstance(model, TunedThresholds):
+        model = model.estimator if held_out else model.estimator_
+    if not held_out:
+        check_is_fitted(model)
+        if getattr(model, "joint_model_", None) is None:
+            raise ValueError(
+                f"{type(model).__name__} has no joint model of labels; pass HOMICV, "
+                "LabelDependence(...), or held_out=True to fit one."
+            )
+        return model, np.asarray(model.decision_function(X), dtype=np.float64)
+    fitted = clone(model)
+    if hasattr(fitted, "fit_held_out"):
+        scores = fitted.fit_held_out(X, Y)
+        if getattr(fitted, "joint_model_", None) is not None:
+            return fitted, scores
+        fitted = LabelDependence(model, cv="own")
+    else:
+        fitted = LabelDependence(model)
+    return fitted, fitted.fit_held_out(X, Y)
+
+
+def _frame(
+    found: Suspicion,
+    Y: Array,
+    names: NDArray[Any],
+    cells: NDArray[np.intp],
+    reasons: list[str],
+) -> AuditFrame:
+    with optional("audit"):
+        from homi.dependence.audit_frame import AuditFrame
+
+    rows, columns = cells.T
+    frame = AuditFrame(
+        {
+            "row": rows,
+            "label": names[columns],
+            "given": Y[rows, columns].astype(int),
+            "probability": found.probability[rows, columns],
+            "score": found.wrong[rows, columns],
+            "reason": reasons,
+        }
+    )
+    frame.attrs = {
+        "n_wrong": found.n_wrong,
+        "interval": list(found.interval),
+        "shape": Y.shape,
+        "labels": names.tolist(),
+    }
+    return frame

@@ -1,0 +1,112 @@
+"""How surprising each given label is, by features and the other labels of its row."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit, logit
+from sklearn.model_selection import KFold
+
+from homi.dependence.label_noise import LabelNoise, counted, fit_label_noise, refit
+from homi.joint import JointModel, fit_joint_model
+from homi.typing import Array
+
+#: Folds of the joint model: the labels of a row must not vouch for themselves.
+_FOLDS = 5
+#: Groups of rows that are left out in turn to estimate a standard error.
+_GROUPS = 10
+#: Normal quantile of an interval of 90 %.
+_QUANTILE = 1.645
+#: Wrong labels support each other if features alone find so many times more of them.
+_MORE = 2.0
+
+
+class Suspicion(NamedTuple):
+    """What is known about each given label.
+
+    Attributes
+    ----------
+    by_features : ndarray of shape (n_samples, n_labels)
+        Held-out probabilities by features.
+    probability : ndarray of shape (n_samples, n_labels)
+        The same, given the other labels of the row.
+    wrong : ndarray of shape (n_samples, n_labels)
+        Probability that the given label is wrong.
+    n_wrong : float
+        Estimated number of wrong labels.
+    interval : tuple of float
+        90 % confidence interval of that number.
+    """
+
+    by_features: Array
+    probability: Array
+    wrong: Array
+    n_wrong: float
+    interval: tuple[float, float]
+
+
+def suspicion(log_odds: Array, Y: Array, joint: JointModel | None = None) -> Suspicion:
+    """Judge given labels by held-out log-odds and the other labels of each row.
+
+    Parameters
+    ----------
+    log_odds : ndarray of shape (n_samples, n_labels)
+        Held-out log-odds.
+    Y : ndarray of shape (n_samples, n_labels)
+        Given labels, 0 or 1.
+    joint : JointModel or None, default=None
+        Joint model of other rows. None to fit some to folds of these rows.
+    """
+    if joint is None:
+        given_others = _given_others(log_odds, Y)
+    else:
+        given_others = logit(joint.leave_one_out(log_odds, Y))
+    chosen, noise = given_others, _noise(given_others, Y)
+    wrong = noise.wrong(given_others, Y)
+    by_features = _noise(log_odds, Y)
+    alone = by_features.wrong(log_odds, Y)
+    if alone.sum() > _MORE * wrong.sum():
+        # Errors that come in pairs, as swapped labels do, agree with each other.
+        chosen, noise, wrong = log_odds, by_features, alone
+    interval = confidence_interval(noise, chosen, Y)
+    total = float(wrong.sum())
+    return Suspicion(expit(log_odds), expit(chosen), wrong, total, interval)
+
+
+def confidence_interval(
+    noise: LabelNoise, log_odds: Array, Y: Array
+) -> tuple[float, float]:
+    """Return the 90 % interval of the number of wrong labels, by the jackknife."""
+    total = float(noise.wrong(log_odds, Y).sum())
+    margin = _QUANTILE * _standard_error(noise, log_odds, Y)
+    return max(total - margin, 0.0), min(total + margin, float(Y.size))
+
+
+def _given_others(log_odds: Array, Y: Array) -> Array:
+    """Return log-odds given the other labels, by a joint model of other rows."""
+    if len(Y) < 2 * _FOLDS:
+        return log_odds
+    found = np.empty_like(log_odds)
+    folds = KFold(_FOLDS, shuffle=True, random_state=0)
+    for train, test in folds.split(Y):
+        model = fit_joint_model(log_odds[train], Y[train])
+        found[test] = logit(model.leave_one_out(log_odds[test], Y[test]))
+    return found
+
+
+def _noise(log_odds: Array, Y: Array) -> LabelNoise:
+    return fit_label_noise(counted(log_odds, Y))
+
+
+def _standard_error(noise: LabelNoise, log_odds: Array, Y: Array) -> float:
+    """Return the standard error of the number of wrong labels, by the jackknife."""
+    group = np.random.default_rng(0).permutation(len(Y)) % _GROUPS
+    totals = []
+    for left_out in range(min(_GROUPS, len(Y))):
+        kept = group != left_out
+        S, given = log_odds[kept], Y[kept]
+        found = refit(noise, counted(S, given)).wrong(S, given)
+        totals.append(found.sum() / kept.mean())
+    count = len(totals)
+    return float(np.sqrt((count - 1) * np.var(totals)))

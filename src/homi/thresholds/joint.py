@@ -1,0 +1,294 @@
+"""Predict whole label sets: those of greatest expected utility under a joint model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from scipy.special import expit, softmax
+
+from homi.base.classifier import agreeing
+from homi.joint.label_sets import LabelSets, seen_sets
+from homi.model.blend import LogOdds, fit_log_odds
+from homi.thresholds.objectives import OBJECTIVES
+from homi.typing import Array, Indices, Mask
+
+#: What labels are drawn from: sets seen in training, independently, or neither: labels
+#: are then predicted where scores exceed 0.
+Source: TypeAlias = Literal["zero", "independent", "sets"]
+SOURCES: tuple[Source, ...] = ("zero", "independent", "sets")
+
+#: Entries of a table of rows that is computed at a time; rows for the weights.
+_BLOCK, _ROWS = 4_000_000, 1000
+#: Weights w where there is nothing to fit them to.
+_USUAL = (0.8, 0.5, 0.3)
+#: Log-odds against a set that only the row itself has.
+_NEVER = 1e3
+#: Seen sets of a row that are compared by their expected Jaccard index.
+_BEST = 50
+
+
+@dataclass(frozen=True)
+class JointSets:
+    r"""Label sets of greatest expected utility.
+
+    .. math:: \pi(T \mid x) \propto \exp\Big(w_0 \sum_{j \in T} s_j + w_1 \log f_T -
+              w_2 \log \prod_j f_j\Big)
+
+    over label sets T seen in training, with log-odds s, the frequency of T, and the one
+    that T would have with independent labels.
+
+    Attributes
+    ----------
+    objective : str
+        Utility: one that is a mean over rows.
+    source : {"zero", "independent", "sets"}
+        What the expectation is over.
+    log_odds : LogOdds
+        Log-odds of scores.
+    sets : LabelSets
+        Seen sets.
+    weights : ndarray of shape (3,)
+        w.
+    """
+
+    objective: str
+    source: Source
+    log_odds: LogOdds
+    sets: LabelSets
+    weights: Array
+
+    def __call__(self, S: Array) -> Array:
+        """Return the decisions for scores."""
+        P = expit(self.log_odds(S))
+        return agreeing(P, self.predict(S)) - 0.5
+
+    def predict(self, S: Array, own: OwnSets | None = None) -> Mask:
+        """Return the label sets for scores; ``own`` is that of ``posterior``."""
+        if self.source == "zero":
+            return S > 0
+        odds = self.log_odds(S)
+        if self.source == "independent":
+            return _INDEPENDENT[self.objective](expit(odds))
+        decide, members = _OF_SETS[self.objective], self.sets.members
+        step = max(1, _BLOCK // max(S.shape[1] ** 2, len(members)))
+        found = np.empty(S.shape, bool)
+        for start in range(0, len(S), step):
+            rows = slice(start, start + step)
+            without = None if own is None else own.within(start, start + step)
+            found[rows] = decide(posterior(self, odds[rows], without), members)
+        return found
+
+
+def fit_joint(
+    S: Array, Y: Mask, objective: str, cells: Array | None = None
+) -> JointSets:
+    """Fit the posterior over sets, and choose what the expectation is over.
+
+    Each row is judged without its own label set: the set is counted once less.
+    Thresholds at 0 are kept unless another choice is better by more than one standard
+    error.
+    """
+    if objective not in _OF_SETS:
+        raise ValueError(
+            "strategy='joint' predicts the label set of each row, and objective="
+            f"{objective!r} is not a mean over rows; pass one of {', '.join(_OF_SETS)}."
+        )
+    if cells is not None and np.ptp(cells) > 0:
+        raise ValueError(
+            "strategy='joint' counts label sets: it needs all labels of rows of equal "
+            "weight; pass strategy='per_label', or leave out rows with missing labels."
+        )
+    labels = Y.astype(np.float64)
+    log_odds, sets = fit_log_odds(S, labels), seen_sets(labels)
+    rows = np.random.default_rng(0).permutation(len(Y))[:_ROWS]
+    own = _own_sets(sets, Y[rows], len(Y))
+    weights = _fit_weights(sets, log_odds(S[rows]), own)
+    rule = JointSets(objective, "zero", log_odds, sets, weights)
+    return _choose(rule, S[rows], Y[rows], own)
+
+
+class OwnSets(NamedTuple):
+    """Label sets of training rows, to count each once less.
+
+    ``rows`` are those whose set was kept, ``places`` which it is, and ``changes`` by
+    how much its log-frequency changes: minus infinity for the set of a single row.
+    """
+
+    rows: Indices
+    places: Indices
+    changes: Array
+
+    def within(self, start: int, stop: int) -> OwnSets:
+        """Return those of some rows."""
+        some = (self.rows >= start) & (self.rows < stop)
+        return OwnSets(self.rows[some] - start, self.places[some], self.changes[some])
+
+
+def _own_sets(sets: LabelSets, Y: Mask, n_samples: int) -> OwnSets:
+    place = {row.tobytes(): t for t, row in enumerate(sets.members > 0)}
+    found = np.array([place.get(row.tobytes(), -1) for row in Y])
+    rows = np.flatnonzero(found >= 0)
+    count = np.rint(n_samples * np.exp(sets.frequency[found[rows]]))
+    with np.errstate(divide="ignore"):
+        return OwnSets(rows, found[rows], np.log1p(-1.0 / count))
+
+
+def _choose(rule: JointSets, S: Array, Y: Mask, own: OwnSets) -> JointSets:
+    """Return the rule with the source of greatest utility."""
+    rules = [replace(rule, source=source) for source in SOURCES]
+    values = [utility(rule.objective, Y, each.predict(S, own)) for each in rules]
+    gains = [value - values[0] for value in values]
+    best = int(np.argmax([gain.mean() for gain in gains]))
+    error = gains[best].std() / np.sqrt(len(Y))
+    return rules[best] if gains[best].mean() > error else rule
+
+
+def utility(objective: str, Y: Mask, predicted: Mask) -> Array:
+    """Return the value of each row."""
+    hits, k, p = (Y & predicted).sum(axis=1), predicted.sum(axis=1), Y.sum(axis=1)
+    return OBJECTIVES[objective].value(hits, k, p)
+
+
+def _fit_weights(sets: LabelSets, odds: Array, own: OwnSets) -> Array:
+    """Return the weights that make the sets of rows likely, each counted once less."""
+    # The set of a single row would not have been seen without it.
+    seen = np.isfinite(own.changes)
+    F, places = _features(sets, odds[own.rows[seen]]), own.places[seen]
+    F[1, np.arange(len(places)), places] += own.changes[seen]
+    return _softmax_regression(F, places)
+
+
+def _softmax_regression(F: Array, own: Indices) -> Array:
+    """Return weights of features F (d, n, m) that make `own` likely, by Newton."""
+    start = np.array(_USUAL)
+    weights, rows = start.copy(), np.arange(len(own))
+    for _ in range(30):
+        shares = softmax(np.tensordot(weights, F, 1), axis=1)
+        mean = np.einsum("nm,dnm->nd", shares, F)
+        gradient = (F[:, rows, own].T - mean).sum(axis=0) - (weights - start)
+        second = np.einsum("nm,dnm,enm->de", shares, F, F, optimize=True)
+        step = np.linalg.solve(second - mean.T @ mean + np.eye(3), gradient)
+        weights += np.clip(step, -1.0, 1.0)
+        if np.abs(step).max() < 1e-4:
+            break
+    found: Array = weights
+    return found
+
+
+def _features(sets: LabelSets, odds: Array) -> Array:
+    """Return what the weights multiply, of shape (3, n_samples, n_sets)."""
+    own = odds @ sets.members.T
+    shape = own.shape
+    frequency = np.broadcast_to(sets.frequency, shape)
+    return np.stack([own, frequency, -np.broadcast_to(sets.independent, shape)])
+
+
+def posterior(rule: JointSets, odds: Array, own: OwnSets | None = None) -> Array:
+    """Return the probability of each seen set in each row.
+
+    With ``own``, each row's label set is counted once less.
+    """
+    scores = np.tensordot(rule.weights, _features(rule.sets, odds), 1)
+    if own is not None:
+        seen = np.isfinite(own.changes)
+        finite = np.where(seen, own.changes, 0.0)
+        change = np.where(seen, rule.weights[1] * finite, -_NEVER)
+        scores[own.rows, own.places] += change
+    found: Array = softmax(scores, axis=1)
+    return found
+
+
+def _most_likely(shares: Array, members: Array) -> Mask:
+    found: Mask = members[shares.argmax(axis=1)] > 0
+    return found
+
+
+def _marginal(shares: Array, members: Array) -> Mask:
+    return shares @ members > 0.5
+
+
+def _above_half(P: Array) -> Mask:
+    return P > 0.5
+
+
+def _best_f1(shares: Array, members: Array) -> Mask:
+    """Return the maximizer of expected F1 over all sets (Dembczyński et al., 2011).
+
+    Among sets of k labels, those with the greatest ``Σ_T π(T) 2 [j ∈ T] / (k + |T|)``;
+    k is at most twice the size of the largest seen set.
+    """
+    sizes, group = np.unique(members.sum(axis=1), return_inverse=True)
+    by_size = np.stack(
+        [shares[:, group == s] @ members[group == s] for s in range(len(sizes))]
+    )
+    k = np.arange(1, min(members.shape[1], 2 * int(sizes.max()) + 1) + 1)
+    gains = np.einsum("ks,snj->nkj", 2.0 / (k[:, None] + sizes), by_size, optimize=True)
+    order = np.argsort(-gains, axis=2, kind="stable")
+    ranked = np.take_along_axis(gains, order, axis=2)
+    values = np.cumsum(ranked, axis=2)[:, k - 1, k - 1]
+    best = values.argmax(axis=1)
+    return _first(order[np.arange(len(shares)), best], best + 1)
+
+
+def _best_f1_alone(P: Array) -> Mask:
+    return _best_prefix(P, lambda hits, k, total: 2.0 * hits / (k + total))
+
+
+def _best_jaccard_alone(P: Array) -> Mask:
+    return _best_prefix(P, lambda hits, k, total: hits / (k + total - hits))
+
+
+def _best_prefix(P: Array, value: Callable[[Array, Array, Array], Array]) -> Mask:
+    """Return the k most probable labels with the best value of expected counts."""
+    order = np.argsort(-P, axis=1, kind="stable")
+    hits = np.cumsum(np.take_along_axis(P, order, axis=1), axis=1)
+    k = np.arange(1.0, P.shape[1] + 1)
+    return _first(order, value(hits, k, hits[:, -1:]).argmax(axis=1) + 1)
+
+
+def _first(order: Indices, counts: Indices) -> Mask:
+    """Return True for as many labels of each row as counted, in the given order."""
+    found = np.zeros(order.shape, bool)
+    np.put_along_axis(found, order, np.arange(order.shape[1]) < counts[:, None], axis=1)
+    return found
+
+
+def _best_jaccard(shares: Array, members: Array) -> Mask:
+    """Return the best of the row's likeliest sets and of its most probable labels."""
+    return np.vstack([_best_jaccard_row(share, members) for share in shares])
+
+
+def _best_jaccard_row(share: Array, members: Array) -> Mask:
+    order = np.argsort(-(share @ members), kind="stable")
+    prefixes = np.zeros((len(order), len(order)))
+    prefixes[:, order] = np.tril(np.ones((len(order), len(order))))
+    likeliest = np.argsort(-share, kind="stable")[:_BEST]
+    candidates = np.vstack([members[likeliest], prefixes])
+    hits = candidates @ members.T
+    union = candidates.sum(axis=1)[:, None] + members.sum(axis=1) - hits
+    values = hits / np.maximum(union, 1.0) @ share
+    best: Mask = candidates[values.argmax()] > 0
+    return best
+
+
+#: Label sets of greatest expected utility, by objective: of a posterior over sets.
+_OF_SETS: dict[str, Callable[[Array, Array], Mask]] = {
+    "subset_accuracy": _most_likely,
+    "example_f1": _best_f1,
+    "jaccard": _best_jaccard,
+    "hamming": _marginal,
+}
+
+#: Likewise of independent labels.
+_INDEPENDENT: dict[str, Callable[[Array], Mask]] = {
+    "subset_accuracy": _above_half,
+    "example_f1": _best_f1_alone,
+    "jaccard": _best_jaccard_alone,
+    "hamming": _above_half,
+}
+
+#: Objectives of which a row has an expected value.
+ROW_OBJECTIVES = tuple(_OF_SETS)

@@ -1,0 +1,261 @@
+"""Labels that are probably wrong, and labels to ask about."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from scipy.special import expit, logit
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import average_precision_score
+from sklearn.multioutput import MultiOutputClassifier
+
+from homi import HOMI, HOMICV
+from homi.dependence import LabelDependence, ask, audit
+from homi.dependence.ask import questions
+from homi.dependence.label_noise import LabelNoise, counted, fit_label_noise
+from homi.dependence.suspicion import confidence_interval, suspicion
+from homi.joint import JointModel
+from homi.joint.label_sets import LabelSets, Sharpness
+from homi.joint.model import Weights
+from homi.thresholds import TunedThresholds
+
+NAMES = ["sun", "sea", "sand", "snow"]
+QUICK = {"widths": [], "lams": [1.0, 10.0], "trees": False}
+
+
+def rows(seed, n=500):
+    """Labels of a hidden cause, which features say a part of."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 5))
+    cause = 4 * rng.normal(size=(n, 1)) * [1, 1, 1, -1]
+    Y = rng.random((n, 4)) < expit(3 * X[:, :4] + cause)
+    return X, Y.astype(int)
+
+
+X, Y = rows(0)
+
+
+def flipped(Y, share, seed=0):
+    return Y ^ (np.random.default_rng(seed).random(Y.shape) < share)
+
+
+NOISY = flipped(Y, 0.05)
+WRONG = NOISY != Y
+
+
+@pytest.fixture(scope="module")
+def found():
+    frame = pd.DataFrame(NOISY, columns=NAMES)
+    return audit(HOMICV(**QUICK), X, frame, n_listed=None)
+
+
+def precision(found, wrong=WRONG):
+    columns = [NAMES.index(name) for name in found["label"]]
+    return average_precision_score(wrong[found["row"], columns], found["score"])
+
+
+def test_wrong_labels_come_first(found):
+    assert list(found.columns) == [
+        *("row", "label", "given", "probability", "score", "reason")
+    ]
+    assert len(found) == Y.size
+    assert found["score"].is_monotonic_decreasing
+    assert precision(found) > 3 * WRONG.mean()
+    given = [
+        NOISY[i, NAMES.index(j)] for i, j in zip(found.row, found.label, strict=True)
+    ]
+    np.testing.assert_array_equal(found["given"], given)
+    top = found.head(20)
+    np.testing.assert_array_equal(top["given"] == 1, top["probability"] < 0.5)
+
+
+def test_other_labels_of_a_row_help(found):
+    scores = HOMICV(**QUICK).fit_held_out(X, NOISY)
+    alone = np.abs(NOISY - expit(scores))
+    features_only = average_precision_score(WRONG.ravel(), alone.ravel())
+    assert precision(found) > 1.15 * features_only
+
+
+def test_reasons_name_labels_and_features(found):
+    reasons = found.head(20)["reason"]
+    assert reasons.str.contains("% by its features, ").all()
+    assert reasons.str.contains("label (?:sun|sea|sand|snow)").mean() > 0.8
+    assert reasons.str.contains(r"x\d = ").all()
+    assert not found.tail(20)["reason"].str.contains(r"x\d = ").any()
+
+
+def test_held_out_scores_do_not_agree_with_errors():
+    """Fully grown trees know the labels of their training rows, right or wrong."""
+    trees = ExtraTreesClassifier(20, random_state=0)
+    fitted = LabelDependence(trees, cv=3).fit(X, NOISY)
+    agrees, found = {}, {}
+    for held_out in (True, False):
+        table = audit(fitted, X, NOISY, held_out=held_out, n_listed=None)
+        table["label"] = [NAMES[int(name[1:])] for name in table["label"]]
+        agrees[held_out] = ((table["probability"] > 0.5) == table["given"]).mean()
+        found[held_out] = precision(table)
+    assert agrees[False] > agrees[True] + 0.1
+    assert found[True] > found[False]
+
+
+def test_a_fitted_model_judges_rows_that_it_has_not_seen():
+    clean, labels = rows(2)
+    model = HOMICV(**QUICK).fit(clean, pd.DataFrame(labels, columns=NAMES))
+    frame = pd.DataFrame(NOISY, columns=NAMES)
+    found = audit(model, X, frame, held_out=False, n_listed=None)
+    assert precision(found) > 3 * WRONG.mean()
+    few = audit(model, X[:5], frame[:5], held_out=False, n_listed=None)
+    both = found[found["row"] < 5].merge(few, on=["row", "label"])
+    np.testing.assert_allclose(both["probability_x"], both["probability_y"])
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array, pd.DataFrame])
+def test_a_corrected_copy(container):
+    given = container(NOISY)
+    before = given.copy()
+    found = audit(HOMICV(**QUICK), X, given, n_explained=0)
+    fixed = found.corrected(given, 0.8)
+    assert type(fixed) is type(given)
+    changed = np.asarray(abs(fixed - before).sum()).sum()
+    assert changed == (found["score"] > 0.8).sum() > 5
+    assert np.asarray(abs(given - before).sum()).sum() == 0
+    some = found[found["row"] < 100]
+    assert some.n_wrong == found.n_wrong
+    assert abs(some.corrected(given, 0) - before).sum().sum() == len(some)
+    with pytest.raises(ValueError, match="not what was audited"):
+        found.corrected(fixed, 0.8)
+    with pytest.raises(ValueError, match=r"the audited labels had \(500, 4\)"):
+        found.corrected(NOISY[:9])
+
+
+@pytest.mark.parametrize("rates", [(0.05, 0.05), (0.0, 0.2), (0.1, 0.0)])
+def test_rates_of_noise_are_estimated(rates):
+    rng = np.random.default_rng(3)
+    S = 3 * rng.normal(size=(4000, 5)) - 1
+    true = rng.random(S.shape) < expit(S)
+    flips = rng.random(S.shape) < np.where(true, rates[1], rates[0])
+    noise = fit_label_noise(counted(S, (true ^ flips).astype(float)))
+    wrong = noise.wrong(S, true ^ flips)
+    assert wrong.sum() == pytest.approx(flips.sum(), rel=0.25)
+    sure = wrong > 0.6
+    assert flips[sure].mean() == pytest.approx(wrong[sure].mean(), abs=0.1)
+    if min(rates) == 0:
+        assert (noise.missing > 5 * noise.spurious) == (rates[1] > rates[0])
+
+
+def test_the_probability_that_a_label_is_wrong_is_that_of_bayes():
+    noise = LabelNoise(1.0, 0.0, 0.1, 0.3)
+    S = logit(np.array([[0.2, 0.2]]))
+    expected = [
+        0.1 * 0.8 / (0.1 * 0.8 + 0.7 * 0.2),
+        0.3 * 0.2 / (0.3 * 0.2 + 0.9 * 0.8),
+    ]
+    np.testing.assert_allclose(noise.wrong(S, np.array([[1, 0]]))[0], expected)
+
+
+@pytest.mark.parametrize("share", [0.02, 0.1])
+def test_the_interval_holds_the_number_of_wrong_labels(share):
+    """Nine of ten times, if the rates are right; here at least six of eight."""
+    held = 0
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        S = 3 * rng.normal(size=(1000, 4))
+        true = rng.random(S.shape) < expit(S)
+        given = flipped(true, share, seed).astype(float)
+        noise = fit_label_noise(counted(S, given))
+        low, high = confidence_interval(noise, S, given)
+        held += low < (given != true).sum() < high
+    assert held >= 6
+
+
+def test_swapped_labels_are_left_to_the_features():
+    """Of labels that exclude each other, a swapped one agrees with the others."""
+    rng = np.random.default_rng(5)
+    S = 3 * rng.normal(size=(1500, 4)) - 2
+    label = (S + rng.gumbel(size=S.shape)).argmax(axis=1)
+    swapped = rng.random(1500) < 0.1
+    given = np.where(swapped, (label + rng.integers(1, 4, 1500)) % 4, label)
+    wrong = np.eye(4)[label] != np.eye(4)[given]
+    found = suspicion(S, np.eye(4)[given])
+    alone = average_precision_score(
+        wrong.ravel(), np.abs(np.eye(4)[given] - expit(S)).ravel()
+    )
+    assert average_precision_score(wrong.ravel(), found.wrong.ravel()) > 0.9 * alone
+
+
+def test_any_classifier_can_be_the_judge():
+    frame = pd.DataFrame(NOISY, columns=NAMES)
+    for model in (
+        MultiOutputClassifier(LogisticRegression()),
+        TunedThresholds(HOMICV(**QUICK)),
+        HOMICV(**QUICK, calibration=None),
+    ):
+        found = audit(model, X, frame, n_listed=100, n_explained=3)
+        assert len(found) == 100
+        assert precision(found) > 3 * WRONG.mean()
+
+
+def test_malformed_audits():
+    with pytest.raises(ValueError, match="a 0/1 column for each label"):
+        audit(HOMICV(**QUICK), X, Y[:, 0])
+    with pytest.raises(ValueError, match="HOMI has no joint model"):
+        audit(HOMI().fit(X, Y), X, Y, held_out=False)
+    with pytest.raises(ValueError, match=r"Y has shape \(500, 3\)"):
+        audit(HOMICV(**QUICK).fit(X, Y), X, Y[:, :3], held_out=False)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return HOMICV(**QUICK).fit(X, pd.DataFrame(Y, columns=NAMES))
+
+
+def test_questions_are_the_best_by_brute_force():
+    """The first question leaves the least summed variance of a Gaussian."""
+    rng = np.random.default_rng(6)
+    A = rng.normal(size=(6, 9))
+    empty = LabelSets(np.zeros((1, 6)), np.zeros(1))
+    joint = JointModel(A @ A.T, empty, Sharpness(1.0, 6.0), Weights(0.0, 1.0, 0.0))
+    S, known = rng.normal(size=6), np.array([np.nan, 1, np.nan, np.nan, 0, np.nan])
+    C = joint.conditional_covariance(S, known)
+    left = {
+        j: np.trace(C) - (C[:, j] @ C[:, j]) / C[j, j]
+        for j in np.flatnonzero(np.isnan(known))
+    }
+    found = questions(joint, S, known, 9)
+    assert found[0] == min(left, key=left.get)
+    assert sorted(found) == [0, 2, 3, 5]
+
+
+def test_ask_returns_names_of_unknown_labels(model):
+    new, true = rows(7, n=50)
+    known = pd.DataFrame({"sea": true[:, 1].astype(float)})
+    known.loc[::2, "sea"] = np.nan
+    found = ask(model, new, known, k=2)
+    assert [len(labels) for labels in found] == [2] * 50
+    assert all("sea" not in labels for labels in found[1::2])
+    assert {name for labels in found for name in labels} == {*NAMES}
+    assert ask(TunedThresholds(HOMICV(**QUICK), cv="own").fit(X, Y), new[:1], k=9)
+    assert ask(model, new[:2], true[:2]) == [[], []]
+    assert len(ask(model, new[:1], k=9)[0]) == 4
+
+
+def test_answers_reduce_the_error_more_than_those_of_random_questions(model):
+    new, true = rows(8, n=300)
+    rng, errors = np.random.default_rng(0), []
+    for order in (ask(model, new, k=1), [[NAMES[rng.integers(4)]] for _ in new]):
+        known = np.full(true.shape, np.nan)
+        for i, (name,) in enumerate(order):
+            known[i, NAMES.index(name)] = true[i, NAMES.index(name)]
+        P = model.predict_proba(new, known=known)
+        errors.append(np.mean((P - true) ** 2))
+    assert errors[0] < errors[1]
+
+
+def test_malformed_questions(model):
+    with pytest.raises(TypeError, match=r"LabelDependence\(\.\.\.\)"):
+        ask(LogisticRegression(), X)
+    with pytest.raises(ValueError, match="k must be at least 1, got 0"):
+        ask(model, X, k=0)
+    with pytest.raises(ValueError, match="only 0, 1 and NaN"):
+        ask(model, X, np.full(Y.shape, 2))

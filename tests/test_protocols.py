@@ -1,0 +1,58 @@
+"""Protocols: seeds, folds, and what is done to rows before the folds."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from homi.benchmark import protocols
+from homi.benchmark.cells import Cell, seed_of
+from homi.datasets.dataset import Dataset
+
+
+def test_seeds_depend_on_the_named_parts_alone():
+    one, other = Cell("clean", "yeast", "HOMI", 0), Cell("clean", "yeast", "BR", 0)
+    assert one.seed("dataset") == other.seed("dataset") == seed_of("yeast")
+    assert one.seed("dataset", "method") != other.seed("dataset", "method")
+    # Seeds are part of stored results: they may never change.
+    assert seed_of("yeast") == 3879909240
+
+
+def test_folds_depend_on_the_data_set_alone(few_rows):
+    folds = [
+        protocols.split(protocol, "yeast", fold, 3)
+        for protocol in protocols.PROTOCOLS
+        for fold in range(3)
+    ]
+    for clean, published in zip(folds[:3], folds[3:], strict=True):
+        np.testing.assert_array_equal(clean.test_indices, published.test_indices)
+        assert len(clean.train.Y) + len(clean.test.Y) == 60
+    together = np.concatenate([fold.test_indices for fold in folds[:3]])
+    np.testing.assert_array_equal(np.sort(together), np.arange(60))
+
+
+def test_the_clean_protocol_changes_nothing(few_rows):
+    fold = protocols.split("clean", "yeast", 0, 3)
+    np.testing.assert_array_equal(fold.test.X, few_rows.X[fold.test_indices])
+    np.testing.assert_array_equal(fold.test.Y, few_rows.Y[fold.test_indices])
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_published_rows_are_white(kind, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 5)) @ rng.normal(size=(5, 8)) + 3.0
+    given = Dataset(kind(X), np.ones((40, 2), np.int8), [], [])
+    monkeypatch.setattr(protocols, "load", lambda name: given)
+    white = protocols.as_published("yeast").X
+    assert white.shape == (40, 5)
+    np.testing.assert_allclose(white.T @ white / 40, np.eye(5), atol=1e-10)
+    np.testing.assert_allclose(white.mean(axis=0), 0, atol=1e-10)
+
+
+def test_published_enron_is_its_first_rows_twice(monkeypatch):
+    rng = np.random.default_rng(0)
+    given = Dataset(rng.normal(size=(1702, 3)), np.eye(1702, 5, dtype=np.int8), [], [])
+    monkeypatch.setattr(protocols, "load", lambda name: given)
+    X, Y = protocols.as_published("enron")
+    assert len(X) == 2 * 1123
+    np.testing.assert_allclose(X[:1123], X[1123:], atol=1e-12)
+    np.testing.assert_array_equal(Y[:1123], given.Y[:1123])
