@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from homi import HOMI
 from homi.budget import Budget
 from homi.cli.app import app
+from homi.cli.kinds import date_order, date_parts
 from homi.cli.tags import TagColumn, are_tags
 from homi.datasets import read
 from homi.datasets.sniff import sniff
@@ -403,6 +404,14 @@ def test_dates_gaps_booleans_and_identifiers(suffix, tmp_path):
     )
 
 
+def test_parts_of_a_date():
+    found = date_parts(["2024-02-29 13:45:10", "NA"], "ymd", "day")
+    assert found == [["2024", ""], ["2", ""], ["29", ""], ["3", ""], ["13", ""]]
+    assert date_parts(["31.1.2024"], "dmy", "day")[:2] == [["2024"], ["1"]]
+    assert date_order(["1/2/2024", "13/2/2024"]) == "dmy"
+    assert date_order(["1/2/24"]) is None
+
+
 def test_dates_must_be_dates_when_predicting(tmp_path):
     table = mixed_table()
     table["when"] = table["when"].dt.strftime("%d.%m.%Y")
@@ -416,7 +425,7 @@ def test_dates_must_be_dates_when_predicting(tmp_path):
     words = ["predict", tmp_path / "m.homi", tmp_path / "new.csv"]
     assert "'soon' in row 8, and held dates as day/month/year" in refused(*words)
     table.drop(columns="when").to_csv(tmp_path / "new.csv", index=False)
-    assert "lacks the column(s) of dates 'when'" in refused(*words)
+    assert "lacks the column(s) 'when'" in refused(*words)
 
 
 def test_texts_are_found_if_nothing_else_is_there(tmp_path):
@@ -437,10 +446,33 @@ def test_texts_are_found_if_nothing_else_is_there(tmp_path):
     table["body"] += [f" {i}" for i in range(400)]
     table.to_csv(tmp_path / "posts.csv", index=False)
     text = refused(*words)
-    assert "'city': free text" in text
+    assert "'body': free text" in text
     assert "run again with --text body for a model of texts only" in text
-    assert "--drop body" in text
-    assert "--drop city" in text
+    assert "or with --drop body for one of the other columns" in text
+
+
+def test_rare_words_become_one(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"city": [f"c{i % 300}" for i in range(400)]})
+    table["size"] = rng.normal(size=400)
+    table["tag_a"] = (table["size"] > 0).astype(int)
+    table["tag_b"] = (rng.random(400) < 0.5).astype(int)
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    options = ["-l", "tag_*", "--paper", "--neighbors", "2", "-o", tmp_path / "m.homi"]
+    text = run("fit", tmp_path / "rows.csv", *options).stdout
+    assert "All but the 255 most frequent words are one: 'city'." in text
+    model = load_file(tmp_path / "m.homi").model
+    assert model.n_features_in_ == 257
+    assert "city=(other)" in model.feature_names_in_
+    kept = {name.removeprefix("city=") for name in model.feature_names_in_}
+    assert {f"c{i}" for i in range(100)} <= kept  # these occur twice
+    rare = min({*table["city"]} - kept)
+    new = pd.DataFrame({"city": ["nowhere", rare, "c1"], "size": [0.5, 0.5, 0.5]})
+    new.to_csv(tmp_path / "new.csv", index=False)
+    result = run("predict", tmp_path / "m.homi", tmp_path / "new.csv", "--scores")
+    lines = result.stdout.splitlines()
+    assert lines[1] == lines[2] != lines[3]
+    assert result.stderr == ""
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])

@@ -46,7 +46,7 @@ def cv(
     The paper's settings: homi cv emotions.arff --labels emotions.xml --paper --json
     """
     given = choice.read(file)
-    for note in given.notes:
+    for note in given.found.notes:
         print_note(note, quiet=quiet)
     if len(given.Y) < folds:
         raise ValueError(

@@ -64,14 +64,16 @@ def _write(made: Made, given: LabeledRows, output: Path) -> None:
     digest = file_sha256(given.path)
     data = {"file": given.path.name, "sha256": digest, "rows": len(given.Y)}
     if made.columns is None:
-        preprocessing: Fields = {"text": given.text}
+        preprocessing: Fields = {"text": given.found.text}
         transformer = None
     else:
         preprocessing = made.columns.to_dict()
         preprocessing |= {"dropped": given.dropped, "imputed": made.imputed}
         transformer = made.columns.transformer
-    if given.dates:
-        preprocessing["dates"] = given.dates
+    if given.found.dates:
+        preprocessing["dates"] = given.found.dates
+    if given.found.frequent:
+        preprocessing["frequent"] = given.found.frequent
     if given.tags is not None:
         preprocessing["tags"] = [given.tags.name, given.tags.separator]
     save(
@@ -97,8 +99,8 @@ def _facts(made: Made, given: LabeledRows, output: Path, seconds: float) -> Fiel
     }
     if given.read_as:
         facts["read_as"] = given.read_as
-    if given.notes:
-        facts["notes"] = given.notes
+    if given.found.notes:
+        facts["notes"] = given.found.notes
     if made.imputed:
         facts["imputed"] = made.imputed
     if isinstance(core, HOMICV):

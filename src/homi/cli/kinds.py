@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
@@ -12,6 +13,8 @@ from homi.datasets.strings import FEW_ROWS, MAX_NOMINAL, MISSING
 
 Kind = Literal["", "identifier", "text", "many"]
 
+#: What rare words of a column become.
+OTHER = "(other)"
 #: Features that a date becomes.
 PARTS = ("year", "month", "day", "weekday", "hour")
 #: Orders of day, month and year, the more common one first.
@@ -67,6 +70,19 @@ def _is_number(cell: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def most_frequent(cells: Sequence[str]) -> list[str]:
+    """Return the words that stay in a column of too many, sorted."""
+    counts = Counter(cell.strip() for cell in cells if cell.strip() not in MISSING)
+    order = sorted(counts, key=lambda word: (-counts[word], word))
+    return sorted(order[: MAX_NOMINAL - 1])
+
+
+def without_rare(cells: Sequence[str], words: Sequence[str]) -> list[str]:
+    """Return cells with one word in the place of all that are not among `words`."""
+    kept = {*words, *MISSING}
+    return [cell if cell.strip() in kept else OTHER for cell in cells]
 
 
 def date_order(cells: Sequence[str]) -> str | None:

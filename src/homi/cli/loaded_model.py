@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from homi.cli.columns import Column, Columns, counted, texts
+from homi.cli.features import converted
 from homi.cli.kinds import ORDERS
 from homi.cli.recipe import last_step
 from homi.cli.source import (
@@ -41,6 +42,7 @@ class LoadedModel:
     dropped: list[str]
     tags: TagColumn | None = None
     dates: dict[str, str] = field(default_factory=dict)
+    frequent: dict[str, list[str]] = field(default_factory=dict)
 
     def rows(self, file: File, *, quiet: bool) -> Any:
         """Return the rows of a file; columns are matched by name, in any order."""
@@ -55,11 +57,13 @@ class LoadedModel:
             return file.texts(self.text)
         if self.columns is None:
             return self._by_position(file)
-        if lost := [name for name in self.dates if name not in file.names]:
+        special = [*self.dates, *self.frequent]
+        if lost := [name for name in special if name not in file.names]:
             raise ValueError(
-                f"{file.path} lacks the column(s) of dates {listed(lost)}; add them."
+                f"{file.path} lacks the column(s) {listed(lost)}; add them."
             )
-        file = file.with_dates(self.dates)
+        with with_file_name(file.path):
+            file = converted(file, self.dates, self.frequent)
         known = [*self._label_columns, *self.dropped]
         table, unknown = read_features(file, self.columns.names, known)
         if unknown:
@@ -191,6 +195,8 @@ def load_for_rows(path: Path, text: list[str] | None = None) -> LoadedModel:
         columns = _columns(found, inner)
         tags = TagColumn.restore(found.preprocessing.get("tags"))
         dates = _dates(found.preprocessing.get("dates", {}))
+        frequent = found.preprocessing.get("frequent", {})
+        frequent = {name: texts(words) for name, words in frequent.items()}
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise ModelFileError(
             f"{path} is refused: what it says of its columns makes no sense."
@@ -203,7 +209,8 @@ def load_for_rows(path: Path, text: list[str] | None = None) -> LoadedModel:
         raise ModelFileError(
             f"{path} is refused: its columns are not those of its model."
         )
-    return LoadedModel(path, found.model, names, columns, given, dropped, tags, dates)
+    about = (given, dropped, tags, dates, frequent)
+    return LoadedModel(path, found.model, names, columns, *about)
 
 
 def _dates(found: dict[str, str]) -> dict[str, str]:

@@ -19,8 +19,7 @@ from scipy import sparse
 
 from homi.arrays import dense
 from homi.budget import Budget, Refused
-from homi.cli.features import Features, features_of
-from homi.cli.kinds import PARTS, date_parts
+from homi.cli.features import Features, converted, features_of
 from homi.cli.options import Drop, Labels, Text
 from homi.cli.tags import TagChoice, TagColumn, are_tags, known_tags
 from homi.datasets.dataset import Table
@@ -29,8 +28,8 @@ from homi.datasets.labels import check_unique, chosen_columns, indicators
 from homi.datasets.read import JSON_LINES, TABLES, parser, table_parsers
 from homi.datasets.sniff import Dialect, sniff
 
-#: Bytes of a date and its parts.
-_DATE = 1000
+#: Bytes of a string that replaces another one.
+_REPLACED = 200
 #: Formats that store no zeros, and so may lack columns of zeros.
 SPARSE = {".libsvm", ".svm", ".svmlight", ".txt"}
 
@@ -108,21 +107,15 @@ class File:
         kinds = (str, int, date)
         return [str(cell) for cell in cells if isinstance(cell, kinds)]
 
-    def with_dates(self, orders: dict[str, str]) -> File:
-        """Return the file with parts of dates instead of columns of dates."""
-        if not orders:
-            return self
+    def replaced(self, name: str, new: dict[str, list[str]]) -> File:
+        """Return the file with other columns in the place of one."""
         assert self.raw is not None
-        names, raw = [*self.names], [*self.raw]
-        as_column = table_parsers(self.path).as_column
-        for name, order in orders.items():
-            j, cells = names.index(name), self.texts([name])
-            if self.budget is not None:
-                self.budget.take(_DATE * len(cells), f"the dates in {name!r}")
-            with with_file_name(self.path):
-                parts = date_parts(cells, order, name)
-            names[j : j + 1] = [f"{name}.{part}" for part in PARTS]
-            raw[j : j + 1] = [as_column(part) for part in parts]
+        j, names, raw = self.position(name), [*self.names], [*self.raw]
+        if self.budget is not None:
+            n_cells = sum(map(len, new.values()))
+            self.budget.take(_REPLACED * n_cells, f"the values of {name!r}")
+        names[j : j + 1] = new
+        raw[j : j + 1] = map(table_parsers(self.path).as_column, new.values())
         check_unique(names, "column")
         return replace(self, names=names, raw=raw)
 
@@ -196,10 +189,8 @@ class LabeledRows:
     label_names: list[str]
     dropped: list[str]
     tags: TagColumn | None = None
-    text: list[str] = field(default_factory=list)
-    dates: dict[str, str] = field(default_factory=dict)
+    found: Features = field(default_factory=Features)
     read_as: str = ""
-    notes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -251,10 +242,10 @@ def read_labeled(file: File, choice: ColumnChoice) -> LabeledRows:
         if found.text:
             texts = file.texts(found.text)
         else:
-            expanded = file.with_dates(found.dates)
+            expanded = converted(file, found.dates, found.frequent)
             table = expanded.take([expanded.position(name) for name in found.names])
         rows = LabeledRows(file.path, table, texts, Y, label_names, names, tags)
-        return replace(rows, text=found.text, dates=found.dates, notes=found.notes)
+        return replace(rows, found=found)
 
 
 def _check_texts(file: File, labels: set[int], text: list[str]) -> None:
