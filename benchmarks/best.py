@@ -42,7 +42,8 @@ mean leaves out labels for which it is not defined.
   langlog, mediamill-2500, bibtex, birds, emotions, CAL500, yeast and enron. The search
   on a sample, the log-likelihood as its objective, the mean of two kernels, the prior
   of the slopes and the trees were chosen on one to three of these very folds of the
-  first eight data sets. HOMICV has not been run on the others since.
+  first eight data sets. Of the others, those shown as not run have no results of this
+  version.
 - † marks a reconstruction. An entry without all five folds is shown as not run, and
   ranks are over the data sets on which all methods were run.
 """
