@@ -321,7 +321,7 @@ CASES = [
     (".csv", b"a,y\n", "has 0 rows"),
     (".csv", b"a,y\n1,0\n2\n", "line 3: Expected 2 columns, got 1"),
     (".csv", b"a,y\n1,0\n2,\xff\n", "'0', with text, such as 'ÿ'"),
-    (".csv", b"a,y\n1,\0\n", "holds binary data"),
+    (".csv", b"a,y\n1,\0\xff\n", "holds binary data"),
     (".csv", b"\xff\xfea\0,\0y\0\n", "cannot be decoded"),
     (".jsonl", b"", "is empty"),
     (".jsonl", b'{"a": 1}\n[2]\n', "line 2: is not a JSON object"),

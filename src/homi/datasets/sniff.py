@@ -82,8 +82,6 @@ def _sample(path: Path, budget: Budget) -> tuple[str, str]:
 def _encoding(start: bytes, rest: IO[bytes]) -> str:
     if start.startswith(_MARKS):
         return "utf-16"
-    if b"\0" in start:
-        raise Refused("holds binary data, not text; give a text file.")
     decoder, block, odd = codecs.getincrementaldecoder("utf-8")(), start, False
     is_utf8 = True
     while block:
@@ -94,6 +92,8 @@ def _encoding(start: bytes, rest: IO[bytes]) -> str:
             is_utf8 = False
         block = rest.read(_SAMPLE)
     is_utf8 = is_utf8 and not decoder.getstate()[0]  # no character is cut at the end
+    if not is_utf8 and b"\0" in start:
+        raise Refused("holds binary data, not text; give a text file.")
     return "utf-8" if is_utf8 else "latin-1" if odd else "cp1252"
 
 
