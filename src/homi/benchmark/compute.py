@@ -158,8 +158,8 @@ def rows_digest(rows: Any) -> str:
     return hashlib.sha256(np.asarray(rows, dtype="<i8").tobytes()).hexdigest()
 
 
-@cache
 def _data_sha256(dataset: str) -> str:
+    """Return the checksum of the file that ``load`` would read now."""
     found = at_hand(dataset)
     return file_sha256(found.path) if found else ""
 
