@@ -1,1 +1,1 @@
-"""Every command: fit predict evaluate cv explain export doctor data bench demo."""
+"""Every command, one module each; ``lazy.COMMANDS`` lists them."""
