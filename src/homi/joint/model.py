@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -76,6 +76,15 @@ class JointModel:
     def has_effect(self) -> bool:
         """Return True if known labels change the probabilities of others."""
         return any(self.weights)
+
+    def with_label(self) -> JointModel:
+        """Return the model with one more label that has nothing to do with others."""
+        q = len(self.covariance)
+        C = np.eye(q + 1)
+        C[:q, :q] = self.covariance
+        # A label that is in no set has no part in the posterior.
+        members = np.pad(self.sets.members, ((0, 0), (0, 1)))
+        return replace(self, covariance=C, sets=self.sets._replace(members=members))
 
     def log_odds(self, log_odds: Array, Y: Array) -> Array:
         """Return the log-odds of each label given the known ones.

@@ -22,6 +22,7 @@ from homi.base.warn import warn
 from homi.base.weights import check_sample_weight, drop_zero_weight
 from homi.joint import JointModel, KnownLabelsMixin, fit_joint_model
 from homi.model import batches
+from homi.model.add_label_cv import AddLabelCVMixin
 from homi.model.batches import Batches, RowsInMemory, is_whole
 from homi.model.blend import LogOdds
 from homi.model.candidate_features import CandidateFeatures
@@ -58,6 +59,7 @@ class HOMICV(
     SummaryMixin,
     KnownLabelsMixin,
     DaskPredictMixin,
+    AddLabelCVMixin,
     CallbackSupportMixin,  # type: ignore[misc]
 ):
     r"""HOMI with hyper-parameters chosen by cross-validation; log-odds as scores.
