@@ -20,6 +20,7 @@ from homi.dependence import LabelDependence
 from homi.estimators import BinaryRelevance
 from homi.io import ModelFileError, load_model, save
 from homi.joint import fit_joint_model
+from homi.thresholds import TunedThresholds
 from model_files import opened, put_together
 
 NAMES = ["sun", "sea", "sand", "snow"]
@@ -108,6 +109,42 @@ def test_homicv_learns_from_its_held_out_scores(monkeypatch):
     held_out = fitted.fit_held_out(X, Y)
     np.testing.assert_array_equal(given[0], held_out)
     assert np.abs(held_out - fitted.decision_function(X)).max() > 1e-3
+
+
+@pytest.mark.parametrize("strategy", ["per_label", "global", "top_k"])
+def test_tuned_thresholds_of_conditional_probabilities(strategy):
+    inner = make_pipeline(StandardScaler(), HOMICV(**QUICK))
+    options = {"strategy": strategy, "objective": "macro_f1", "cv": 3}
+    tuned = TunedThresholds(inner, **options).fit(X, pd.DataFrame(Y, columns=NAMES))
+    known = half()
+    unknown = np.isnan(known)
+    frame = pd.DataFrame(known, columns=NAMES)
+    labels = tuned.predict(NEW, known=frame[NAMES[::-1]])
+    assert list(labels.columns) == NAMES
+    labels = labels.to_numpy()
+    np.testing.assert_array_equal(labels[~unknown], known[~unknown])
+    decisions = tuned.decision_function(NEW, known=known)
+    np.testing.assert_array_equal(decisions > 0, labels)
+    rows = tuned.estimator_[:-1].transform(NEW)
+    odds = tuned.estimator_[-1].decision_function(rows, known=known)
+    if strategy != "top_k":
+        expected = (odds > tuned.thresholds_)[unknown]
+        np.testing.assert_array_equal(labels[unknown], expected)
+        plain, truth = tuned.predict(NEW)[unknown], TRUE[unknown]
+        assert np.mean(labels[unknown] != truth) < np.mean(plain != truth)
+    P = tuned.predict_proba(NEW, known=known)
+    np.testing.assert_allclose(P, expit(odds), atol=1e-12)
+    nothing = np.full(TRUE.shape, np.nan)
+    np.testing.assert_array_equal(tuned.predict(NEW, nothing), tuned.predict(NEW))
+
+
+def test_tuned_thresholds_that_take_no_known_labels_say_so():
+    tuned = TunedThresholds(HOMICV(**QUICK), strategy="joint", cv="own").fit(X, Y)
+    with pytest.raises(ValueError, match="another strategy than 'cardinality' and"):
+        tuned.predict(NEW, known=half())
+    tuned = TunedThresholds(BinaryRelevance(), cv=2).fit(X, Y)
+    with pytest.raises(TypeError, match="BinaryRelevance takes no known labels"):
+        tuned.predict_proba(NEW, known=half())
 
 
 def test_columns_of_a_data_frame_are_matched_by_name(model):

@@ -75,6 +75,13 @@ def _as_target(Y: NDArray[Any]) -> NDArray[Any]:
     return y.ravel() if y.shape[1] == 1 and np.ptp(y) > 0 else y
 
 
+def last_classifier(estimator: Any, X: MatrixLike) -> tuple[Any, Any]:
+    """Return the classifier at the end of a pipeline, and the rows that it gets."""
+    if not isinstance(estimator, Pipeline):
+        return estimator, X
+    return estimator[-1], estimator[:-1].transform(X) if len(estimator) > 1 else X
+
+
 def label_scores(estimator: Any, X: MatrixLike, n_labels: int) -> Array:
     """Return scores that can be compared between labels.
 
@@ -83,8 +90,7 @@ def label_scores(estimator: Any, X: MatrixLike, n_labels: int) -> Array:
     """
     last, rows = estimator, X
     if isinstance(estimator, Pipeline) and hasattr(estimator[-1], "ranking_scores"):
-        last = estimator[-1]
-        rows = estimator[:-1].transform(X) if len(estimator) > 1 else X
+        last, rows = last_classifier(estimator, X)
     for method in ("ranking_scores", "decision_function"):
         if hasattr(last, method):
             return _checked(getattr(last, method)(rows), n_labels, estimator, method)
