@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from typing import Any
+from typing import Any, Protocol
 
 from sklearn import __version__
 from sklearn.base import _fit_context as fit_context
@@ -11,6 +11,7 @@ from sklearn.utils import _safe_indexing as take_rows
 from sklearn.utils._param_validation import Interval, StrOptions
 
 __all__ = [
+    "CallbackContext",
     "CallbackSupportMixin",
     "Interval",
     "StrOptions",
@@ -18,6 +19,20 @@ __all__ = [
     "take_rows",
     "with_callbacks",
 ]
+
+
+class CallbackContext(Protocol):
+    """Callback context of a fit, or of a part of it."""
+
+    def subcontext(self, **options: object) -> CallbackContext:
+        """Return the context of a part of the fit."""
+
+    def call_on_fit_task_begin(self, **options: object) -> object:
+        """Tell callbacks that the task begins."""
+
+    def call_on_fit_task_end(self, **options: object) -> object:
+        """Tell callbacks that the task ended; True if the fit shall stop."""
+
 
 if importlib.util.find_spec("sklearn.callback"):
     from sklearn.callback import CallbackSupportMixin, with_callbacks
