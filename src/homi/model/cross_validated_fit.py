@@ -19,6 +19,7 @@ from homi.base.weights import check_sample_weight, drop_zero_weight
 from homi.joint import JointModel, KnownLabelsMixin, fit_joint_model
 from homi.model import batches
 from homi.model.batches import Batches, RowsInMemory, is_whole
+from homi.model.calibrated_objective import CalibratedObjective
 from homi.model.candidate_features import CandidateFeatures
 from homi.model.chosen_fit import Chosen, ChosenFit
 from homi.model.dask_batches import DaskBatches
@@ -32,7 +33,7 @@ from homi.model.homi import HOMI
 from homi.model.missing_labels import check_known_somewhere
 from homi.model.requires import check
 from homi.model.scoring import Array, check_missing, objective
-from homi.model.search import Calibrated, Search, Stage
+from homi.model.search import Search, Stage
 from homi.model.weights import check_label_weight
 from homi.typing import Fields, Mask, Matrix, MatrixLike, RandomState
 
@@ -152,7 +153,9 @@ class CrossValidatedFit(
         size: Fields = {"n_components": self.n_components, "seed": seed}
         search = Search(
             CandidateFeatures(X, Y, weights, known, **size),
-            Calibrated(objective(self._scoring()), self.calibration is not None),
+            CalibratedObjective(
+                objective(self._scoring()), self.calibration is not None
+            ),
             given,
             self._deadline(),
             seed,
