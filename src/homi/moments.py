@@ -230,7 +230,7 @@ def check_weights(weights: ArrayLike, n: int, name: str = "weights") -> Array:
 def column_scaling(X: Matrix, w: Array | None = None) -> tuple[Array, Array]:
     """Return means and standard deviations of columns, as in Moments but in O(nm)."""
     X = as_csr_or_array(X)
-    # Any value within the range of the data keeps precision.
+    # A value within the range of the data keeps precision.
     near = rough_means(X[:100])
     gap, square = (
         column_sums(X, near, w, power=k) / total_weight(X, w) for k in (1, 2)

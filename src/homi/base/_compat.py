@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from typing import Any, Protocol
+from typing import Protocol, Self, TypeVar
 
 from sklearn import __version__
 from sklearn.base import _fit_context as fit_context
@@ -19,6 +19,8 @@ __all__ = [
     "take_rows",
     "with_callbacks",
 ]
+
+T = TypeVar("T")
 
 
 class CallbackContext(Protocol):
@@ -41,19 +43,19 @@ else:  # scikit-learn before 1.9
     class _NoCallbacks:
         """Callback context of a fit that has no callbacks."""
 
-        def subcontext(self, **_: Any) -> _NoCallbacks:
+        def subcontext(self, **_: object) -> _NoCallbacks:
             return self
 
-        def call_on_fit_task_begin(self, **_: Any) -> _NoCallbacks:
+        def call_on_fit_task_begin(self, **_: object) -> _NoCallbacks:
             return self
 
-        def call_on_fit_task_end(self, **_: Any) -> bool:
+        def call_on_fit_task_end(self, **_: object) -> bool:
             return False
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """Stand-in for scikit-learn's mixin that refuses callbacks."""
 
-        def set_callbacks(self, *callbacks: Any) -> Any:
+        def set_callbacks(self, *callbacks: object) -> Self:
             """Refuse callbacks: they need scikit-learn 1.9.
 
             Parameters
@@ -73,9 +75,9 @@ else:  # scikit-learn before 1.9
                 )
             return self
 
-        def _init_callback_context(self, **_: Any) -> _NoCallbacks:
+        def _init_callback_context(self, **_: object) -> _NoCallbacks:
             return _NoCallbacks()
 
-    def with_callbacks(method: Any) -> Any:
+    def with_callbacks(method: T) -> T:
         """Return the method itself: there are no callbacks to tear down."""
         return method

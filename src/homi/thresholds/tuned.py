@@ -26,6 +26,7 @@ from homi.thresholds.objectives import OBJECTIVES
 from homi.thresholds.reliability import expected_calibration_error
 from homi.thresholds.rules import FITS, Cardinality, Thresholds, TopLabels, fit_rule
 from homi.thresholds.scores import (
+    CrossValidation,
     fit_held_out,
     fit_labels,
     held_out_responses,
@@ -34,7 +35,6 @@ from homi.thresholds.scores import (
     takes_missing_labels,
 )
 from homi.thresholds.wrapper import (
-    CrossValidation,
     WrappedClassifier,
     canonical_rows,
     shuffled_folds,

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TypeAlias
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
-from sklearn.model_selection import BaseCrossValidator, KFold
+from sklearn.model_selection import KFold
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_consistent_length
 
 from homi.arrays import canonical
 from homi.base.classifier import MultiLabelClassifier
 from homi.base.targets import Target, check_target
-from homi.typing import Indices, MatrixLike
-
-#: What scikit-learn takes as ``cv``.
-CrossValidation: TypeAlias = (
-    int | BaseCrossValidator | Iterable[tuple[Indices, Indices]] | str
-)
+from homi.thresholds.scores import CrossValidation
+from homi.typing import MatrixLike
 
 
 class WrappedClassifier(MetaEstimatorMixin, MultiLabelClassifier):  # type: ignore[misc]
