@@ -51,10 +51,15 @@ class CrossValidatedFit(
     """The steps of ``HOMICV.fit``; parameters and attributes are documented there."""
 
     scoring: str | Callable[..., float] | None
+    lams: ArrayLike | None
     gammas: ArrayLike | None
+    label_weights: ArrayLike | None
+    betas: ArrayLike | None
     kernels: Sequence[str]
     widths: ArrayLike | None
+    n_neighbors: int | ArrayLike
     n_components: int
+    standardize: bool | Literal["auto"]
     trees: bool | Literal["auto"]
     calibration: Literal["sigmoid"] | None
     time_budget: float | None
