@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from homi.io.errors import ModelFileError
@@ -12,7 +10,7 @@ from homi.io.tensors import Out, Source
 from homi.joint import JointModel
 from homi.joint.label_sets import MOST_SETS, LabelSets, Sharpness
 from homi.joint.model import Weights
-from homi.typing import Fields
+from homi.typing import Array, Fields
 
 #: Factor of the log-frequency of a set in files of earlier versions.
 _PRIOR = 0.3
@@ -30,7 +28,7 @@ def dump_joint_model(model: JointModel, out: Out) -> Fields:
     }
 
 
-def load_joint_model(about: Any, source: Source, n_labels: int) -> JointModel:
+def load_joint_model(about: Fields, source: Source, n_labels: int) -> JointModel:
     """Return the joint model of a header; it must be of this number of labels.
 
     Raises
@@ -64,7 +62,7 @@ def dump_sets(sets: LabelSets, out: Out) -> int:
     return len(sets.members)
 
 
-def load_sets(count: Any, source: Source, n_labels: int) -> LabelSets:
+def load_sets(count: object, source: Source, n_labels: int) -> LabelSets:
     """Return so many label sets of a file."""
     if type(count) is not int or not 1 <= count <= MOST_SETS:
         raise ModelFileError(f"{str(count)[:40]} is not a number of label sets.")
@@ -75,7 +73,7 @@ def load_sets(count: Any, source: Source, n_labels: int) -> LabelSets:
     )
 
 
-def _check_covariance(C: Any) -> None:
+def _check_covariance(C: Array) -> None:
     wrong = not np.array_equal(C, C.T)
     try:
         np.linalg.cholesky(C)
@@ -85,7 +83,7 @@ def _check_covariance(C: Any) -> None:
         raise ModelFileError("the covariance of the joint model is not one.")
 
 
-def _numbers(about: Any, name: str, count: int) -> list[float]:
+def _numbers(about: Fields, name: str, count: int) -> list[float]:
     values = about[name]
     if not isinstance(values, list) or len(values) != count:
         raise ModelFileError(f"the {name} of the joint model are not {count} numbers.")

@@ -102,8 +102,8 @@ class KnownDecisionsMixin(MultiLabelClassifier):
                 "known labels need a threshold for each label; tune with another "
                 "strategy than 'cardinality' and 'joint', or use estimator_."
             )
-        n = rows.shape[0] if hasattr(rows, "shape") else len(rows)
-        given = check_known(known, self.label_names_, n)
+        # Columns have the names of these labels; the classifier compares the rows.
+        given = check_known(known, self.label_names_, (*np.shape(known), 0)[0])
         model, log_odds, Y = classifier._given(rows, given)
         decisions = self._rule(model.log_odds(log_odds, Y))
         decisions = np.where(np.isnan(Y), decisions, KNOWN * (2.0 * Y - 1.0))
