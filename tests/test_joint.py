@@ -139,7 +139,7 @@ def model():
     rng = np.random.default_rng(4)
     Y = (rng.random((80, 6)) < 0.4).astype(float)
     C = random_covariance(rng, 6)
-    sharp, weights = Sharpness(1.0, 6.0, 0.4, 0.3), Weights(0.3, 0.7, 0.6, -0.2)
+    sharp, weights = Sharpness(1.0, 6.0, 0.4, 0.3), Weights(0.3, 0.7, 0.6)
     gates = np.array([1.0, 0.8, 1.2, 1.0, 0.0, 0.9])
     return JointModel(C, seen_sets(Y), sharp, weights, gates)
 
@@ -158,7 +158,7 @@ def test_labels_without_anything_in_common_say_nothing():
     """All sets are as frequent as independent labels make them."""
     every = np.array(list(product([0.0, 1.0], repeat=4)))
     sets = LabelSets(every, np.zeros(16), np.zeros(16))
-    sharp, weights = Sharpness(1.0, 6.0, 0.3, 0.3), Weights(0.0, 0.9, 0.8, 0.0)
+    sharp, weights = Sharpness(1.0, 6.0, 0.3, 0.3), Weights(0.0, 0.9, 0.8)
     alone = JointModel(np.eye(4), sets, sharp, weights, np.ones(4))
     rng = np.random.default_rng(10)
     S, Y = rng.normal(size=(30, 4)), some_known(rng, 30, 4)
