@@ -121,3 +121,13 @@ def test_saved_exported_and_explained(words, fitted, tmp_path):
     session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
     scores, *_ = session.run(["scores"], {"X": X.toarray()})
     np.testing.assert_allclose(scores, expected, atol=1e-6)
+
+
+def test_a_label_is_added(words):
+    X, Y = words
+    model = HOMICV(**QUICK).fit(X, Y[:, :3])
+    before = model.decision_function(X)
+    model.add_label("new", Y[:, 3], X)
+    after = model.decision_function(X)
+    np.testing.assert_array_equal(after[:, :3], before)
+    assert log_loss(Y[:, 3:], expit(after[:, 3:])) < 0.6
