@@ -88,8 +88,16 @@ Text = Annotated[
     typer.Option(
         "--text",
         "-t",
-        help="Text column, encoded as TF-IDF. May be repeated. All other columns are "
-        "then ignored.",
+        help="Text column, encoded as TF-IDF. May be repeated. Long texts are found "
+        "without it.",
+    ),
+]
+Embeddings = Annotated[
+    Path | None,
+    typer.Option(
+        "--embeddings",
+        help=".npy file with a vector for each row, which become features, too. A "
+        "column of lists of numbers needs no option.",
     ),
 ]
 Known = Annotated[
