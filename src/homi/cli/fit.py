@@ -63,7 +63,7 @@ def fit(
 def _write(made: Made, given: LabeledRows, output: Path) -> None:
     digest = file_sha256(given.path)
     data = {"file": given.path.name, "sha256": digest, "rows": len(given.Y)}
-    if given.is_mixed:
+    if made.vectorizer is not None:
         preprocessing: Fields = {"dropped": given.dropped, "imputed": made.imputed}
         transformer = None
     elif made.columns is None:
@@ -73,9 +73,9 @@ def _write(made: Made, given: LabeledRows, output: Path) -> None:
         preprocessing = made.columns.to_dict()
         preprocessing |= {"dropped": given.dropped, "imputed": made.imputed}
         transformer = made.columns.transformer
-    if given.found.dates and not given.is_mixed:
+    if given.found.dates and made.vectorizer is None:
         preprocessing["dates"] = given.found.dates
-    if given.found.frequent and not given.is_mixed:
+    if given.found.frequent and made.vectorizer is None:
         preprocessing["frequent"] = given.found.frequent
     if given.tags is not None:
         preprocessing["tags"] = [given.tags.name, given.tags.separator]
@@ -102,8 +102,9 @@ def _facts(made: Made, given: LabeledRows, output: Path, seconds: float) -> Fiel
     }
     if given.read_as:
         facts["read_as"] = given.read_as
-    if given.found.notes:
-        facts["notes"] = given.found.notes
+    notes = given.found.notes if made.vectorizer is None else made.vectorizer.notes_
+    if notes:
+        facts["notes"] = notes
     if made.imputed:
         facts["imputed"] = made.imputed
     if isinstance(core, HOMICV):

