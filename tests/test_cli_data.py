@@ -68,7 +68,7 @@ def test_list_says_what_is_here_and_where(tmp_path, monkeypatch):
     header, *lines = run("list").output.splitlines()
     assert header.split() == ["name", "n", "m", "l", "here", "where"]
     rows = {line.split()[0]: line.split()[1:] for line in lines}
-    assert list(rows) == list(registry())
+    assert list(rows) == [*registry(), "python-functions"]
     assert rows["delicious"] == ["16105", "500", "983", "-", "-"]
     emotions = tmp_path / "emotions.arff"
     assert rows["emotions"] == ["593", "72", "6", "directory", str(emotions)]
@@ -79,7 +79,7 @@ def test_list_says_what_is_here_and_where(tmp_path, monkeypatch):
 def test_list_for_programs(tmp_path):
     (tmp_path / "CAL500.arff.xz").write_bytes(b"")
     rows = json.loads(run("list", "--json", "--directory", tmp_path).stdout)
-    assert [row["name"] for row in rows] == list(registry())
+    assert [row["name"] for row in rows] == [*registry(), "python-functions"]
     by_name = {row["name"]: row for row in rows}
     assert by_name["CAL500"] == {
         "name": "CAL500",

@@ -26,6 +26,7 @@ EXTRAS = {
     "river": "data",
     "scikit_posthocs": "bench",
     "statsmodels": "bench",
+    "tokenizers": "sentences",
 }
 
 

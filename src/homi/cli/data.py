@@ -24,6 +24,7 @@ from homi.datasets.fetch import FetchError, cached_path
 from homi.datasets.fetch import fetch as bring
 from homi.datasets.load import Found, at_hand, load
 from homi.datasets.load import verify as check
+from homi.datasets.python_functions import NAME as PYTHON_FUNCTIONS
 from homi.datasets.registry import Entry, registry, require
 
 data_app = typer.Typer(
@@ -43,6 +44,15 @@ Directory = Annotated[
 ]
 
 
+#: The data set without a file: its sizes depend on the versions of the packages.
+_MADE: dict[str, str | int | None] = {
+    "name": PYTHON_FUNCTIONS,
+    **dict.fromkeys(("n", "m", "l")),
+    "here": "package",
+    "where": "docstrings of numpy, scipy, scikit-learn, pandas",
+}
+
+
 @command(data_app, "list")
 def list_(
     directory: Directory = None,
@@ -56,6 +66,7 @@ def list_(
     Example: homi data list --json
     """
     rows = [_row(entry, directory) for entry in registry().values()]
+    rows.append(_MADE)
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
         return
@@ -77,6 +88,9 @@ def info(name: Name, directory: Directory = None) -> None:
 
     Example: homi data info emotions
     """
+    if name.casefold() == PYTHON_FUNCTIONS:
+        typer.echo(_about_functions())
+        return
     entry = require(name)
     found = at_hand(entry, directory)
     typer.echo(_facts(entry, found))
@@ -195,6 +209,15 @@ def _row(entry: Entry, directory: Path | None) -> dict[str, str | int | None]:
         "here": None if found is None else found.place,
         "where": None if found is None else str(found.path),
     }
+
+
+def _about_functions() -> str:
+    texts, Y, _, tags = load(PYTHON_FUNCTIONS)
+    return (
+        f"{PYTHON_FUNCTIONS} (texts)\n  {len(texts)} docstrings of installed packages: "
+        f"numpy, scipy, scikit-learn and, if it is there, pandas\n  {len(tags)} tags, "
+        f"{Y.sum(axis=1).mean():.2f} per text: {', '.join(tags)}"
+    )
 
 
 def _cell(value: str | int | None) -> str:
