@@ -127,7 +127,9 @@ def test_what_B_says():
     B = np.full((6, 6), -0.1)
     B[2, 3] = 0.3
     B[5, 0] = 0.2
-    studies = {("clean", "emotions", "correlations"): {"labels": labels, "B": B}}
+    studies = {
+        ("clean", "emotions", "correlations"): {"labels": labels, "B": {"1.0": B}}
+    }
     given = evidence({}, studies)
     assert found(given, "relaxing-calm and quiet-still").verdict == "confirmed"
     assert found(given, "happy-pleased and sad-lonely").verdict == "confirmed"

@@ -30,7 +30,7 @@ def _B(evidence: Evidence, protocol: str) -> pd.DataFrame | None:
     found = evidence.studies.get((protocol, "emotions", "correlations"))
     if found is None:
         return None
-    return pd.DataFrame(found["B"], found["labels"], found["labels"])
+    return pd.DataFrame(found["B"]["1.0"], found["labels"], found["labels"])
 
 
 def _related(

@@ -46,7 +46,7 @@ def correlations(paper: PaperResults) -> Section | None:
 
 
 def _part(dataset: str, protocol: str, found: Fields) -> Section:
-    B, names = np.asarray(found["B"]), list(found["labels"])
+    B, names = np.asarray(found["B"]["1.0"]), list(found["labels"])
     stem, where = f"{dataset.lower()}-{protocol}", f"{dataset}, {protocol}"
     alt = f"The entries of B of {where}; they are in the table of the same name."
     items: list[Item] = [
