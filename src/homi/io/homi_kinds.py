@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from homi.base.scaling import Scaler
 from homi.io.errors import ModelFileError
 from homi.io.fitted import (
@@ -55,7 +53,7 @@ def dump_homi(model: HOMI, out: Out) -> Fields:
     return fitted
 
 
-def load_homi(params: Any, fitted: Any, source: Source) -> HOMI:
+def load_homi(params: object, fitted: Fields | None, source: Source) -> HOMI:
     """Return the HOMI of a header."""
     model: HOMI = rebuilt(HOMI, params)
     if fitted is None:
@@ -102,7 +100,7 @@ def _dump_kernel(kernel_map: KernelMap, out: Out) -> Fields:
     return about
 
 
-def _load_kernel(about: Any, source: Source, m: int) -> KernelMap:
+def _load_kernel(about: Fields, source: Source, m: int) -> KernelMap:
     name = about["name"]
     if name not in tuple(KERNELS):
         raise ModelFileError(f"the kernel {str(name)[:40]!r} is unknown here.")
@@ -155,7 +153,7 @@ def dump_homi_cv(model: HOMICV, out: Out) -> Fields:
     for name in _ODDS if has_odds else ():
         out.put(name, getattr(model, name))
     forest = getattr(model, "forest_", None)
-    if forest is not None:
+    if forest is not None and model.forest_slope_ is not None:
         out.put("forest_slope_", model.forest_slope_)
         dump_forest(forest, out.under("forest"))
     joint: Fields = {}
@@ -173,7 +171,7 @@ def dump_homi_cv(model: HOMICV, out: Out) -> Fields:
     }
 
 
-def load_homi_cv(params: Any, fitted: Any, source: Source) -> HOMICV:
+def load_homi_cv(params: object, fitted: Fields | None, source: Source) -> HOMICV:
     """Return the HOMICV of a header."""
     model: HOMICV = rebuilt(HOMICV, params)
     if fitted is None:
@@ -206,7 +204,7 @@ def load_homi_cv(params: Any, fitted: Any, source: Source) -> HOMICV:
     return model
 
 
-def _set_quality(model: HOMICV, fitted: Any, n_labels: int) -> None:
+def _set_quality(model: HOMICV, fitted: Fields, n_labels: int) -> None:
     """Set the quality on held-out rows: numbers, and a table of the labels."""
     if not all(name in fitted for name in _QUALITY):
         return
