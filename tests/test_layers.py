@@ -27,7 +27,7 @@ LAYERS = layers()
 #: The imports that point up: methods that open the page of their model, or explain it.
 UPWARDS = {
     "homi.base.classifier": {"homi.explorer.why.why"},
-    "homi.model.homi": {"homi.explorer.explain"},
+    "homi.model.explain_mixin": {"homi.explorer.explain"},
 }
 
 TREES = {

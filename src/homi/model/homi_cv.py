@@ -29,6 +29,7 @@ from homi.model.chosen_fit import Chosen, ChosenFit
 from homi.model.dask_batches import DaskBatches
 from homi.model.dask_predict import DaskPredictMixin
 from homi.model.dask_rows import DaskRows, is_collection
+from homi.model.explain_mixin import ExplainMixin
 from homi.model.final_odds import fit_final_odds, plain_scores
 from homi.model.forest import Forest
 from homi.model.grid import (
@@ -55,6 +56,7 @@ _COLUMNS = ("params", "score", "held_out", "weighted")
 
 
 class HOMICV(
+    ExplainMixin,
     SummaryMixin,
     KnownLabelsMixin,
     DaskPredictMixin,
