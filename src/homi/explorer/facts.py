@@ -41,8 +41,8 @@ from homi.verdict import predicted_labels
 
 __all__ = ["Facts", "Row", "Why", "explain_row", "facts"]
 
-#: Rows that are judged, evenly spaced: enough for rates, and quick.
-_MOST_JUDGED = 4000
+#: Rows that are judged, and labels of all of them: enough for rates, and quick.
+_MOST_JUDGED, _MOST_CELLS = 4000, 2_000_000
 #: Rows that are shown: between these numbers, by the bytes of their log-odds. A row of
 #: a forest takes longer to explain.
 _MOST_SHOWN, _LEAST_SHOWN, _SHOWN_BYTES, _WITH_TREES = 150, 40, 400_000, 40
@@ -187,7 +187,7 @@ def _judged(
     if X is None:
         return None
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-    count = min(n_rows, _MOST_JUDGED)
+    count = min(n_rows, _MOST_JUDGED, max(1, _MOST_CELLS // n_labels))
     places = np.unique(np.linspace(0, n_rows - 1, count).astype(np.intp))
     # A model may need all columns of a frame, or a list of texts: the container stays.
     some = X if count == n_rows else some_rows(X, places)
