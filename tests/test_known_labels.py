@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import homi.model.homi_cv
+import homi.model.cross_validated_fit
 from homi import HOMI, HOMICV
 from homi.dependence import LabelDependence
 from homi.estimators import BinaryRelevance
@@ -103,7 +103,7 @@ def test_homicv_learns_from_its_held_out_scores(monkeypatch):
         given.append(scores)
         return fit_joint_model(scores, *rest, **options)
 
-    monkeypatch.setattr(homi.model.homi_cv, "fit_joint_model", spied)
+    monkeypatch.setattr(homi.model.cross_validated_fit, "fit_joint_model", spied)
     fitted = HOMICV(**QUICK)
     held_out = fitted.fit_held_out(X, Y)
     np.testing.assert_array_equal(given[0], held_out)

@@ -25,8 +25,9 @@ def layers():
 LAYERS = layers()
 
 #: The imports that point up: methods that open the page of their model, or explain it.
+#: The class is for type checkers only.
 UPWARDS = {
-    "homi.base.classifier": {"homi.explorer.why.why"},
+    "homi.base.classifier": {"homi.explorer.why.why", "homi.explorer.why.Explanation"},
     "homi.model.explain_mixin": {"homi.explorer.explain"},
 }
 

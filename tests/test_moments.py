@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-import homi.moments
+import homi.row_products
 from homi.moments import Moments
 
-repeatable = settings(deadline=None, derandomize=True, max_examples=100)
+repeatable = settings(derandomize=True, max_examples=100)
 
 FIELDS = [field.name for field in dataclasses.fields(Moments)]
 
@@ -97,7 +97,7 @@ def assert_same(actual, expected, tol=1e-12):
 
 @pytest.fixture(params=PATHS)
 def path(request, monkeypatch):
-    monkeypatch.setattr(homi.moments, "_THIN", PATHS[request.param])
+    monkeypatch.setattr(homi.row_products, "THIN", PATHS[request.param])
 
 
 # Definitions
@@ -217,8 +217,8 @@ def test_graphs_of_parts_become_one_without_edges_between():
 @pytest.mark.parametrize("density", [0.02, 0.5])
 def test_formats_are_equal(X_format, Y_format, density):
     X, Y, L = random_problem(3, density=density)
-    thin = homi.moments._is_thin(sparse.csr_array(X))
-    assert thin == (density < homi.moments._THIN)
+    thin = homi.row_products.is_thin(sparse.csr_array(X))
+    assert thin == (density < homi.row_products.THIN)
     X_in = FORMATS[X_format](X)
     moments = Moments.from_rows(X_in, FORMATS[Y_format](Y))
     moments = moments.with_graph(X_in, sparse.csr_array(L))
@@ -264,7 +264,7 @@ def test_arguments_are_not_changed(format_):
 @pytest.mark.usefixtures("path")
 def test_block_size_has_no_effect(monkeypatch, n_bytes, X_format, Y_format):
     X, Y, L = random_problem(6, density=0.3)
-    monkeypatch.setattr(homi.moments, "_BLOCK_BYTES", n_bytes)
+    monkeypatch.setattr(homi.row_products, "BLOCK_BYTES", n_bytes)
     X_in = FORMATS[X_format](X)
     moments = Moments.from_rows(X_in, FORMATS[Y_format](Y))
     moments = moments.with_graph(X_in, sparse.csr_array(L))
@@ -319,7 +319,7 @@ def test_standardized_are_the_moments_of_standardized_rows(problem, format_, thi
     X, Y, L = problem
     X_in = FORMATS[format_](X)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(homi.moments, "_THIN", thin)
+        patch.setattr(homi.row_products, "THIN", thin)
         moments = Moments.from_rows(X_in, Y).with_graph(X_in, sparse.csr_array(L))
     assert_same(moments.standardized(), literal(standardized(X), Y, L), tol=1e-10)
 
@@ -386,7 +386,7 @@ def test_H_equals_its_definition(problem, format_, thin):
     X, Y, L = problem
     X_in = FORMATS[format_](X)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(homi.moments, "_THIN", thin)
+        patch.setattr(homi.row_products, "THIN", thin)
         moments = Moments.from_rows(X_in, Y).with_graph(X_in, sparse.csr_array(L))
     assert_same(moments, literal(X, Y, L))
     np.testing.assert_array_equal(moments.H, moments.H.T)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
-from homi.base.answers import check_k, named_tags, named_top_k
+from homi.base.answers import NamedAnswersMixin, check_k, named_tags, named_top_k
 from homi.explorer.why import why
+from homi.typing import MatrixLike
 
 __all__ = ["predict_tags", "top_k", "why"]
 
 
-def predict_tags(model: Any, X: Any) -> list[list[Any]]:
+def predict_tags(model: BaseEstimator, X: MatrixLike) -> list[list[Any]]:
     """Return the names of the predicted labels of each row.
 
     Parameters
@@ -41,7 +43,9 @@ def predict_tags(model: Any, X: Any) -> list[list[Any]]:
     return named_tags(_classifier(model), model.predict(X))
 
 
-def top_k(model: Any, X: Any, k: int = 5) -> list[list[tuple[Any, float]]]:
+def top_k(
+    model: BaseEstimator, X: MatrixLike, k: int = 5
+) -> list[list[tuple[Any, float]]]:
     """Return the most probable labels of each row with their probabilities.
 
     Parameters
@@ -62,7 +66,7 @@ def top_k(model: Any, X: Any, k: int = 5) -> list[list[tuple[Any, float]]]:
     return named_top_k(_classifier(model), model.predict_proba(X), k)
 
 
-def _classifier(model: Any) -> Any:
+def _classifier(model: BaseEstimator) -> NamedAnswersMixin:
     """Return the classifier that knows the names of the labels."""
     found = model
     while not hasattr(found, "label_names_"):
@@ -76,7 +80,7 @@ def _classifier(model: Any) -> Any:
     return found
 
 
-def _inside(model: Any) -> Any:
+def _inside(model: BaseEstimator) -> BaseEstimator | None:
     if isinstance(model, Pipeline):
         return model[-1]
     return getattr(model, "best_estimator_", None)

@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from homi.typing import Array, Indices, Matrix
+from homi.typing import Array, Indices, Matrix, Values
 
 
-def dense(A: Any) -> NDArray[Any]:
+def dense(A: Matrix) -> NDArray[Any]:
     """Return a sparse A as an array, anything else unchanged."""
     return A.toarray() if sparse.issparse(A) else A
 
 
-def canonical(A: Any) -> Any:
+def canonical(A: Matrix) -> Matrix:
     """Return a sparse A in canonical form: CSR, or CSC if it is one.
 
     Indices are valid, sorted, unique and as short as possible; no zero is stored. The
@@ -60,7 +60,7 @@ def columns_of(Y: Matrix, columns: Indices) -> Array:
     return dense(Y[:, columns])
 
 
-def check_text(values: NDArray[Any]) -> None:
+def check_text(values: Values) -> None:
     """Raise ValueError for text with code points that Unicode does not have."""
     if values.dtype.kind != "U" or not values.nbytes:
         return

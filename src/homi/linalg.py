@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 from scipy import sparse
 
 from homi.typing import Array as Array
@@ -98,6 +97,6 @@ def solve_psd(A: Array, R: Array) -> Array:
     return vectors @ ((vectors.T @ R) / values[:, None])
 
 
-def inner(A: NDArray[Any], B: NDArray[Any]) -> float:
+def inner(A: Array, B: Array) -> float:
     """Return the inner product of two matrices, ``tr(AᵀB)``."""
     return float(np.vdot(A, B))

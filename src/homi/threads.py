@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
-from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
@@ -23,6 +22,6 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def for_product(m: int, k: int, n: int) -> AbstractContextManager[Any]:
+def for_product(m: int, k: int, n: int) -> AbstractContextManager[object]:
     """Use one thread in the ``with`` block if products of m × k by k × n are small."""
     return _controller().limit(limits=1) if m * k * n < SMALL**3 else nullcontext()

@@ -23,6 +23,11 @@ Indices: TypeAlias = NDArray[np.intp]
 #: Truth values.
 Mask: TypeAlias = NDArray[np.bool_]
 
+#: Names of labels or features, as a user gave them.
+Names: TypeAlias = NDArray[np.object_]
+#: Classes of a 1-D y, or values of any one type.
+Values: TypeAlias = NDArray[np.generic]
+
 #: What users pass: an array, nested lists, a data frame or a sparse matrix.
 MatrixLike: TypeAlias = ArrayLike | HasShape
 #: A checked matrix: an ndarray, or a CSR or CSC array. scipy has no types yet.

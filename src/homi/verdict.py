@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from homi.arrays import dense
 from homi.typing import Mask, MatrixLike
 
 
-def predicted_labels(model: Any, X: MatrixLike, n_labels: int) -> Mask:
+def predicted_labels(model: BaseEstimator, X: MatrixLike, n_labels: int) -> Mask:
     """Return the output of ``model.predict`` as booleans, one column per label.
 
     No other code compares scores with a threshold, because the threshold depends on the

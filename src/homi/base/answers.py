@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from homi.typing import MatrixLike
+from homi.base.targets import Encoding
+from homi.typing import MatrixLike, Names
 
 
 class NamedAnswersMixin:
     """Prediction methods that return names instead of columns."""
 
-    label_names_: NDArray[Any]
+    label_names_: Names
     classes_: NDArray[Any]
-    _target: Any
+    _target: Encoding
 
     def predict_tags(self, X: MatrixLike, **params: Any) -> list[list[Any]]:
         """Return the names of the predicted labels of each row.
@@ -60,13 +61,13 @@ class NamedAnswersMixin:
         return named_top_k(self, P, k)
 
 
-def check_k(k: Any) -> None:
+def check_k(k: object) -> None:
     """Raise ValueError unless k is a positive integer."""
     if type(k) is bool or not isinstance(k, int | np.integer) or k < 1:
         raise ValueError(f"k must be a positive integer, got {k!r}; pass k=5.")
 
 
-def named_tags(classifier: Any, predicted: Any) -> list[list[Any]]:
+def named_tags(classifier: NamedAnswersMixin, predicted: ArrayLike) -> list[list[Any]]:
     """Return the names of predicted labels, an indicator matrix or 1-D classes."""
     predicted = np.asarray(predicted)
     if predicted.ndim == 1:
@@ -75,7 +76,9 @@ def named_tags(classifier: Any, predicted: Any) -> list[list[Any]]:
     return [names[row].tolist() for row in predicted > 0]
 
 
-def named_top_k(classifier: Any, P: Any, k: int) -> list[list[tuple[Any, float]]]:
+def named_top_k(
+    classifier: NamedAnswersMixin, P: ArrayLike, k: int
+) -> list[list[tuple[Any, float]]]:
     """Return the k largest probabilities of each row with the names of the columns."""
     P = np.asarray(P)
     is_indicator = classifier._target.kind == "multilabel-indicator"

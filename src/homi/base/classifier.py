@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from homi import memory
@@ -18,7 +20,10 @@ from homi.base.frames import like_frame
 from homi.base.tags import indicator_of, tag_rows
 from homi.base.targets import Target, check_target
 from homi.base.validation import check_rows, checks_parameters
-from homi.typing import Array, Mask, Matrix, MatrixLike
+from homi.typing import Array, Indices, Mask, Matrix, MatrixLike, Names
+
+if TYPE_CHECKING:
+    from homi.explorer.why import Explanation
 
 #: Closer than this to 0 and 1, a score is bent to become a probability.
 TAIL = 0.05
@@ -38,14 +43,14 @@ class MultiLabelClassifier(
     """
 
     #: Parameter grid that the HOMI paper searched.
-    paper_grid: dict[str, list[Any]] = {}
+    paper_grid: dict[str, list[object]] = {}
     #: True if the equations are not public and had to be reconstructed.
     reconstruction = False
     #: Least number of arrays of shape (n_labels, n_labels) that a fit holds at a time.
     _label_squares = 0
 
     classes_: NDArray[Any]
-    label_names_: NDArray[Any]
+    label_names_: Names
 
     @checks_parameters
     def fit(self, X: MatrixLike, y: MatrixLike) -> Self:
@@ -172,7 +177,7 @@ class MultiLabelClassifier(
         """Return True where a label is predicted."""
         return self._checked_scores(X) > 0
 
-    def _as_labels(self, positive: Mask) -> NDArray[Any]:
+    def _as_labels(self, positive: Mask) -> Indices:
         """Return indicators in the integer type of the training labels."""
         return positive.view(np.int8).astype(self._target.dtype, copy=False)
 
@@ -200,7 +205,9 @@ class MultiLabelClassifier(
             inside /= inside.sum(axis=1, keepdims=True)
         return self._like(X, inside)
 
-    def score(self, X: MatrixLike, y: MatrixLike, sample_weight: Any = None) -> float:
+    def score(
+        self, X: MatrixLike, y: MatrixLike, sample_weight: ArrayLike | None = None
+    ) -> float:
         """Return the accuracy: the share of rows with every label right.
 
         Parameters
@@ -222,7 +229,8 @@ class MultiLabelClassifier(
             return float(super().score(X, y, sample_weight))
         known, others = indicator_of(tags, self.label_names_)
         right = (known == np.asarray(self.predict(X))).all(axis=1) & ~others
-        return float(np.average(right, weights=sample_weight))
+        weights = None if sample_weight is None else np.asarray(sample_weight)
+        return float(np.average(right, weights=weights))
 
     def _probabilities(self, scores: Array) -> Array:
         return _bend(scores + 0.5)
@@ -234,7 +242,7 @@ class MultiLabelClassifier(
         check_is_fitted(self)
         return check_rows(self, X, reset=False)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         """Return scikit-learn's tags."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -279,8 +287,13 @@ class LinearMultiLabelClassifier(MultiLabelClassifier):
         return self._product(self._checked_rows(X))
 
     def why(
-        self, x: Any, labels: Any = None, *, X: Any = None, n_terms: int = 8
-    ) -> Any:
+        self,
+        x: MatrixLike,
+        labels: Sequence[object] | None = None,
+        *,
+        X: MatrixLike | None = None,
+        n_terms: int = 8,
+    ) -> Explanation:
         """Explain the decision scores of one row, by terms that add up to them.
 
         Parameters

@@ -7,8 +7,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from homi.typing import Names
 
-def like_frame(X: Any, values: NDArray[Any], names: NDArray[Any]) -> Any:
+
+def like_frame(X: Any, values: NDArray[Any], names: Names) -> Any:
     """Return values as a data frame of the library of X, or as they are for others.
 
     A data frame of pandas keeps its index. Neither library is imported.
@@ -21,6 +23,6 @@ def like_frame(X: Any, values: NDArray[Any], names: NDArray[Any]) -> Any:
     return values
 
 
-def _is_frame(X: Any, library: str) -> bool:
+def _is_frame(X: object, library: str) -> bool:
     loaded = sys.modules.get(library)
     return loaded is not None and isinstance(X, loaded.DataFrame)

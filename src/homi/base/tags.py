@@ -8,12 +8,11 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.preprocessing import MultiLabelBinarizer
 
 from homi.base.warn import warn
-from homi.typing import Mask, Matrix
+from homi.typing import Indices, Mask, Matrix, MatrixLike, Names, Values
 
 #: The tags of one row. Arrow and polars give an array for each.
 Tags = Collection[str]
@@ -22,7 +21,7 @@ _CONTAINERS = (list, tuple, set, frozenset, np.ndarray)
 _SEPARATORS = (";", "|")
 
 
-def tag_rows(Y: Any) -> list[Tags] | None:
+def tag_rows(Y: MatrixLike) -> list[Tags] | None:
     """Return the tags of each row, or None if Y does not hold tags.
 
     Tags are a list, tuple, set or array of strings for each row, in a list, a Series,
@@ -50,7 +49,7 @@ def tag_rows(Y: Any) -> list[Tags] | None:
     return list(rows)
 
 
-def _items(Y: Any) -> Sequence[Any]:
+def _items(Y: MatrixLike) -> Sequence[Any]:
     """Return what may be rows of tags: items of a list or of one column of objects."""
     if isinstance(Y, list | tuple):
         return Y
@@ -61,11 +60,11 @@ def _items(Y: Any) -> Sequence[Any]:
     return values.ravel().tolist() if values.dtype == object else ()
 
 
-def _holds_names(row: Any) -> bool:
+def _holds_names(row: Collection[object]) -> bool:
     return isinstance(row, set | frozenset) or isinstance(next(iter(row)), str)
 
 
-def _check_tags(row: Any, i: int) -> None:
+def _check_tags(row: object, i: int) -> None:
     if not isinstance(row, _CONTAINERS):
         raise ValueError(
             f"row {i} of y is {row!r}, but other rows are lists of tags; pass a list "
@@ -79,14 +78,14 @@ def _check_tags(row: Any, i: int) -> None:
             )
 
 
-def binarize_tags(rows: list[Tags]) -> tuple[Matrix, NDArray[Any]]:
+def binarize_tags(rows: list[Tags]) -> tuple[Matrix, Names]:
     """Return a sparse indicator matrix and the names of its columns, sorted."""
     binarizer = MultiLabelBinarizer(sparse_output=True)
     indicator = sparse.csr_array(binarizer.fit_transform(rows))
     return indicator, np.asarray(binarizer.classes_, dtype=object)
 
 
-def indicator_of(rows: list[Tags], names: Iterable[Any]) -> tuple[NDArray[Any], Mask]:
+def indicator_of(rows: list[Tags], names: Iterable[object]) -> tuple[Indices, Mask]:
     """Return the indicator of known tags, and which rows have any other tag.
 
     Examples
@@ -105,7 +104,7 @@ def indicator_of(rows: list[Tags], names: Iterable[Any]) -> tuple[NDArray[Any], 
     return known, others
 
 
-def warn_of_joined_tags(classes: NDArray[Any]) -> None:
+def warn_of_joined_tags(classes: Values) -> None:
     """Warn if classes are certainly tags in one string, such as "python;numpy".
 
     They are if every part of one of them is a part of another one, too.

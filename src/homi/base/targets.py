@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 
 from homi.arrays import as_numbers, canonical, dense
 from homi.base.tags import Tags, binarize_tags, tag_rows, warn_of_joined_tags
-from homi.typing import Mask, Matrix, MatrixLike
+from homi.typing import Mask, Matrix, MatrixLike, Names, Values
 
 #: Estimators that accept missing labels.
 _HINT = (
@@ -35,7 +36,7 @@ class Encoding:
     """
 
     kind: str
-    dtype: np.dtype[Any]
+    dtype: np.dtype[np.generic]
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Target:
     """
 
     indicator: Matrix
-    names: NDArray[Any]
+    names: Names
     classes: NDArray[Any]
     encoding: Encoding
     known: Mask | None = None
@@ -91,7 +92,7 @@ def check_target(
 
 
 def _multilabel(
-    indicator: Matrix, names: NDArray[Any], dtype: np.dtype[Any], known: Mask | None
+    indicator: Matrix, names: Names, dtype: np.dtype[np.generic], known: Mask | None
 ) -> Target:
     # scikit-learn's convention for indicators. There are at least two: its scorers take
     # the last class as the positive one and negate scores where that is the first.
@@ -136,7 +137,7 @@ def is_missing(values: NDArray[Any]) -> Mask:
     return np.fromiter(flat, bool, values.size).reshape(values.shape)
 
 
-def _is_nothing(value: Any) -> bool:
+def _is_nothing(value: object) -> bool:
     """Return True for None, NaN, and the missing values of data frames."""
     if value is None:
         return True
@@ -153,7 +154,7 @@ def _is_column_of_classes(values: Matrix) -> bool:
     return values.dtype.kind in "OUS" or not np.isin(values, (0, 1)).all()
 
 
-def _names(columns: Any, n_labels: int) -> NDArray[Any]:
+def _names(columns: Iterable[object] | None, n_labels: int) -> Names:
     if columns is None:
         return np.array([f"y{j}" for j in range(n_labels)], dtype=object)
     return np.array(list(columns), dtype=object)
@@ -177,7 +178,7 @@ def _check_indicator(values: Matrix) -> Matrix:
     return values
 
 
-def _not_an_indicator(stored: NDArray[Any], advice: str) -> ValueError:
+def _not_an_indicator(stored: Values, advice: str) -> ValueError:
     if stored.dtype.kind == "O":
         stored = stored.astype(str)
     found = ", ".join(repr(value) for value in np.unique(stored)[:4].tolist())
@@ -194,7 +195,7 @@ def _check_finite(stored: NDArray[Any]) -> None:
             raise ValueError(_not_known(what, count, hint))
 
 
-def _not_known(what: str, count: Any, hint: str) -> str:
+def _not_known(what: str, count: int, hint: str) -> str:
     return (
         f"Input y contains {what} in {count} of its entries; labels must be 0 or 1: "
         f"drop these rows or fill in their labels first{hint}."

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from collections.abc import Callable, Sequence
+from typing import ParamSpec, TypeVar
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
@@ -40,7 +41,7 @@ def reports_to_callbacks(fit: Callable[P, R]) -> Callable[P, R]:
     return with_callbacks(fit)
 
 
-def check_rows(estimator: Any, X: MatrixLike, *, reset: bool) -> Matrix:
+def check_rows(estimator: BaseEstimator, X: MatrixLike, *, reset: bool) -> Matrix:
     """Check rows with scikit-learn, then their range; do not change the caller's X.
 
     ``reset`` is True in ``fit``, which keeps the number and names of the features.
@@ -49,12 +50,12 @@ def check_rows(estimator: Any, X: MatrixLike, *, reset: bool) -> Matrix:
     return _in_range(X, getattr(estimator, "feature_names_in_", None), fit=reset)
 
 
-def check_block(X: MatrixLike, names: Any = None) -> Matrix:
+def check_block(X: MatrixLike, names: Sequence[str] | None = None) -> Matrix:
     """Check a block of rows of a collection whose columns have been checked."""
     return _in_range(check_array(X, **_ROWS), names, fit=False)
 
 
-def _in_range(X: Matrix, names: Any, *, fit: bool) -> Matrix:
+def _in_range(X: Matrix, names: Sequence[str] | None, *, fit: bool) -> Matrix:
     X = canonical(X) if sparse.issparse(X) else X
     values = X.data if sparse.issparse(X) else X
     largest = float(max(-values.min(), values.max())) if values.size else 0.0
@@ -71,7 +72,7 @@ def _in_range(X: Matrix, names: Any, *, fit: bool) -> Matrix:
     return X
 
 
-def _too_large(X: Matrix, names: Any) -> str:
+def _too_large(X: Matrix, names: Sequence[str] | None) -> str:
     peaks = np.maximum(_ends(X.max(axis=0)), -_ends(X.min(axis=0)))
     j = int(peaks.argmax())
     name = f"{j}" if names is None else f"{j} ({names[j]!r})"

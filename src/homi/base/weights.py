@@ -57,7 +57,7 @@ class UnweightedMixin:
     #: Why there are none, as a sentence.
     _unweighted: str
 
-    def fit(self, X: MatrixLike, y: MatrixLike, **unsupported: Any) -> Self:
+    def fit(self, X: MatrixLike, y: MatrixLike, **unsupported: object) -> Self:
         """Fit the classifier.
 
         Parameters
@@ -84,7 +84,7 @@ class UnweightedMixin:
         return fitted
 
 
-def check_sample_weight(sample_weight: Any, n: int) -> Array | None:
+def check_sample_weight(sample_weight: ArrayLike | None, n: int) -> Array | None:
     """Return one weight for each of n rows, or None where all are 1.
 
     A single number is the weight of every row.
@@ -100,7 +100,7 @@ def check_sample_weight(sample_weight: Any, n: int) -> Array | None:
 
 def drop_zero_weight(
     X: Matrix, Y: Matrix, weights: Array | None
-) -> tuple[Any, Any, Array | None]:
+) -> tuple[Matrix, Matrix, Array | None]:
     """Return rows of positive weight, their labels and weights."""
     if weights is None or weights.all():
         return X, Y, weights

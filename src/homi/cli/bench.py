@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import signal
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -28,9 +24,20 @@ from homi.benchmark.runner import run as run_tasks
 from homi.benchmark.store import pack as pack_results
 from homi.benchmark.store import place
 from homi.benchmark.store import unpack as unpack_results
+from homi.cli.bench_options import (
+    Datasets,
+    EngineName,
+    File,
+    Methods,
+    Protocols,
+    Quick,
+    Results,
+    Sensitivity,
+)
 from homi.cli.bench_progress import progress
 from homi.cli.command import command
 from homi.cli.errors import one_sentence
+from homi.cli.interrupts import interrupts
 from homi.datasets.load import at_hand
 
 bench_app = typer.Typer(
@@ -41,47 +48,9 @@ bench_app = typer.Typer(
     add_completion=False,
 )
 
-File = Annotated[Path, typer.Argument(metavar="EXPERIMENT", help="A TOML file.")]
-Results = Annotated[
-    Path | None,
-    typer.Option(
-        help="Directory of the journal, one file per result; the packed table is "
-        "DIRECTORY.parquet. Default: results/NAME."
-    ),
-]
-Protocols = Annotated[
-    list[str] | None,
-    typer.Option("--protocols", help="Only these protocols: A,B or repeated."),
-]
-Datasets = Annotated[
-    list[str] | None,
-    typer.Option("--datasets", help="Only these data sets: A,B or repeated."),
-]
-Methods = Annotated[
-    list[str] | None,
-    typer.Option("--methods", help="Only these methods: A,B or repeated."),
-]
-Sensitivity = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--sensitivity", help="Vary HOMI's parameters on these data sets as well."
-    ),
-]
-Quick = Annotated[
-    bool,
-    typer.Option("--quick", help="The small part that the file names under quick."),
-]
-
 
 #: How many results of a kind are named one by one.
 _MOST_NAMED = 10
-
-
-class EngineName(StrEnum):
-    """Where tasks are computed."""
-
-    local = "local"
-    dask = "dask"
 
 
 @command(bench_app)
@@ -119,7 +88,7 @@ def run(
         chosen = _engine(engine, scheduler, jobs)
         try:
             with (
-                _interrupts() as check,
+                interrupts() as check,
                 progress(console, todo, directory, jobs) as (done, failed),
             ):
 
@@ -141,34 +110,6 @@ def run(
     if failures:
         console.print(f"{len(failures)} of {len(todo)} tasks failed; see above.")
         raise typer.Exit(1)
-
-
-@contextmanager
-def _interrupts() -> Iterator[Callable[[], None]]:
-    """Treat SIGTERM as Ctrl-C, and yield a check that raises an interrupt again.
-
-    By default SIGTERM would leave the processes running. An interrupt is lost if it
-    comes while C calls Python, as it does whenever threadpoolctl lists libraries.
-    """
-    received = []
-
-    def interrupt(number: int, frame: Any) -> None:
-        received.append(number)
-        raise KeyboardInterrupt
-
-    def check() -> None:
-        if received:
-            raise KeyboardInterrupt
-
-    # A shell makes background jobs ignore SIGINT: they go on doing so.
-    numbers = {signal.SIGTERM, signal.SIGINT}
-    ignored = {n for n in numbers if signal.getsignal(n) is signal.SIG_IGN}
-    before = {n: signal.signal(n, interrupt) for n in numbers - ignored}
-    try:
-        yield check
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 @command(bench_app)

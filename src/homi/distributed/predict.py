@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import warnings
 from copy import copy
-from typing import Any
 
 import dask.array as da
 import numpy as np
 from dask.delayed import delayed
+from sklearn.base import BaseEstimator
 
 from homi.distributed.blocks import Collection, check_rows, is_frame
 from homi.typing import Fields, Matrix
 
 
-def lazily(model: Any, method: str, X: Collection) -> Collection:
+def lazily(model: BaseEstimator, method: str, X: Collection) -> Collection:
     """Apply ``model.method`` to the rows of X; return a lazy Dask array.
 
     The model is sent to the workers once; rows are scored where they are.
@@ -43,7 +43,7 @@ def lazily(model: Any, method: str, X: Collection) -> Collection:
     return X.map_blocks(_apply, model=shared, method=method, meta=like, **out)
 
 
-def _bare(model: Any) -> Any:
+def _bare(model: BaseEstimator) -> BaseEstimator:
     """Copy the model without training state and without feature names.
 
     Names are compared once for all blocks; a block is an array without names.
@@ -54,7 +54,7 @@ def _bare(model: Any) -> Any:
     return bare
 
 
-def _apply(block: Matrix, *, model: Any, method: str) -> Matrix:
+def _apply(block: Matrix, *, model: BaseEstimator, method: str) -> Matrix:
     rows = block.to_numpy() if hasattr(block, "to_numpy") else block
     if rows.shape[0] == 0:
         empty = getattr(model, method)(np.zeros((1, model.n_features_in_)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TypeVar
 
 from dask.delayed import delayed
 from dask.sizeof import sizeof
@@ -14,16 +14,18 @@ from homi.graph.anchors import AnchorEdges, AnchorMoments
 from homi.moments import Moments
 from homi.typing import Matrix
 
+S = TypeVar("S")
+
 #: Checks rows and labels of a block, given its number and its first and last row.
 Check = Callable[[Matrix, Matrix, int, int, int], tuple[Matrix, Matrix]]
 
 #: A function of rows and labels, or of the first row's place too, with sums.
-Function = Callable[..., Any]
+Function = Callable[..., S]
 
 
 def summed(
-    blocks: Blocks, function: Function, check: Check, *, placed: bool = False
-) -> Any:
+    blocks: Blocks, function: Function[S], check: Check, *, placed: bool = False
+) -> S:
     """Sum a function of the checked rows and labels over all blocks.
 
     If ``placed``, it is also given the place of the first row.
@@ -34,13 +36,13 @@ def summed(
 
 
 def _part(
-    shared: tuple[Function, Check, bool],
+    shared: tuple[Function[S], Check, bool],
     number: int,
     start: int,
     stop: int,
     X: Matrix,
     y: Matrix,
-) -> Any:
+) -> S:
     """Compute the contribution of a block; runs on its worker."""
     function, check, placed = shared
     return function(*check(X, y, number, start, stop), *([start] if placed else []))

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import reduce
 from operator import add
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 from uuid import uuid4
 
 import dask
-from dask._task_spec import Task, TaskRef
+from dask._task_spec import GraphNode, Task, TaskRef
 from dask.core import convert_legacy_graph
 from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
+
+#: Name of a task in a graph.
+Key: TypeAlias = str | int | float | tuple["Key", ...]
+S = TypeVar("S")
 
 #: Results that one task sums.
 _ARITY = 8
@@ -32,11 +36,13 @@ def tree_sum(parts: Sequence[Delayed]) -> Delayed:
     return parts[0]
 
 
-def _sum(*parts: Any) -> Any:
+def _sum(*parts: S) -> S:
     return reduce(add, parts)
 
 
-def each(function: Callable[..., Any], calls: Sequence[Sequence[Any]]) -> list[Delayed]:
+def each(
+    function: Callable[..., object], calls: Sequence[Sequence[object]]
+) -> list[Delayed]:
     """Return delayed calls of a function, one for each sequence of arguments.
 
     The same as ``delayed(function)(*arguments)``, but in one layer for all calls. Dask
@@ -73,7 +79,7 @@ def fused(parts: Sequence[Delayed]) -> list[Delayed]:
         for key, node in convert_legacy_graph(merged.to_dict()).items()
     }
     owners = _owners(graph, keys)
-    inside: dict[int, list[Any]] = {i: [] for i in range(len(keys))}
+    inside: dict[int, list[GraphNode]] = {i: [] for i in range(len(keys))}
     tasks = {}
     for key, owner in owners.items():
         if owner is None:
@@ -87,7 +93,7 @@ def fused(parts: Sequence[Delayed]) -> list[Delayed]:
     return [Delayed(key, whole, layer=layer) for key in keys]
 
 
-def _under_its_key(node: Any, key: Any) -> Any:
+def _under_its_key(node: GraphNode, key: Key) -> GraphNode:
     """Return the node under the key of the graph; they differ in ``isin``, for example.
 
     Fusion uses the keys of the nodes themselves.
@@ -97,11 +103,11 @@ def _under_its_key(node: Any, key: Any) -> Any:
     return node.substitute({}, key=key)
 
 
-def _owners(graph: dict[Any, Any], keys: Sequence[Any]) -> dict[Any, int | None]:
+def _owners(graph: dict[Key, GraphNode], keys: Sequence[Key]) -> dict[Key, int | None]:
     """Map every task to the only part that depends on it; None if it stays separate."""
-    owners: dict[Any, int | None] = {}
+    owners: dict[Key, int | None] = {}
     for part, top in enumerate(keys):
-        left: list[tuple[Any, int | None]] = [(top, part)]
+        left: list[tuple[Key, int | None]] = [(top, part)]
         while left:
             key, owner = left.pop()
             if key not in graph:

@@ -19,7 +19,7 @@ from homi.graph.exact import (
     unit_rows,
 )
 from homi.graph.laplacian import laplacian
-from homi.moments import quadratic
+from homi.row_products import quadratic
 from homi.typing import Array, Matrix
 
 

@@ -7,11 +7,11 @@ scikit-learn itself sets all that follows from names and columns.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.frozen import FrozenEstimator
@@ -23,13 +23,19 @@ from homi.io.errors import ModelFileError
 from homi.io.fitted import features_of, params_of, rebuilt, set_features
 from homi.io.tensors import Out, Source
 from homi.io.values import decode
-from homi.typing import Fields
+from homi.typing import Fields, MatrixLike
 
 #: Steps without state of their own.
 WORDS = ("passthrough", "drop")
 
-Dump = Callable[..., Any]
-Load = Callable[..., Any]
+#: A step, or a word that stands for one.
+Step: TypeAlias = BaseEstimator | str
+#: What a step transforms: a name, a number, or a list of either.
+Columns: TypeAlias = str | int | list[str | int]
+
+#: From a step and its place to its header, and back.
+Dump = Callable[..., Fields]
+Load = Callable[[Fields, Source], BaseEstimator]
 
 
 def dump_columns(
@@ -54,7 +60,7 @@ def dump_columns(
     return node
 
 
-def load_columns(node: Any, source: Source, load: Load) -> ColumnTransformer:
+def load_columns(node: Fields, source: Source, load: Load) -> ColumnTransformer:
     """Return the ColumnTransformer of a header."""
     steps = []
     for j, (name, step, columns) in enumerate(node["steps"]):
@@ -91,7 +97,7 @@ def dump_union(model: FeatureUnion, out: Out, dump: Dump, fitted: bool) -> Field
     return {"params": params_of(model, ("transformer_list",)), "steps": steps}
 
 
-def load_union(node: Any, source: Source, load: Load) -> FeatureUnion:
+def load_union(node: Fields, source: Source, load: Load) -> FeatureUnion:
     """Return the FeatureUnion of a header."""
     steps = [
         (_text(name), s if s in WORDS else load(s, source.under(f"part{j}")))
@@ -108,7 +114,7 @@ def load_union(node: Any, source: Source, load: Load) -> FeatureUnion:
     return model
 
 
-def _check_jobs(model: Any) -> None:
+def _check_jobs(model: ColumnTransformer | FeatureUnion) -> None:
     if model.n_jobs is not None:
         raise ModelFileError(
             f"a {type(model).__name__} with n_jobs cannot be held by a model file; set "
@@ -116,15 +122,15 @@ def _check_jobs(model: Any) -> None:
         )
 
 
-def _text(name: Any) -> str:
+def _text(name: object) -> str:
     if not isinstance(name, str):
         raise ModelFileError("a step has no name.")
     return name
 
 
-def _checked_columns(columns: Any) -> Any:
+def _checked_columns(columns: object) -> Columns:
     """Return a name, a number, or a list of either."""
-    if type(columns) in (str, int):
+    if isinstance(columns, str | int) and type(columns) in (str, int):
         return columns
     plain = list(columns) if isinstance(columns, list | tuple | np.ndarray) else None
     if plain is not None and all(type(c) in (str, int) for c in plain):
@@ -135,18 +141,20 @@ def _checked_columns(columns: Any) -> Any:
     )
 
 
-def _frozen(step: Any) -> Any:
+def _frozen(step: Step) -> Step:
     return step if isinstance(step, str) else FrozenEstimator(step)
 
 
-def _thawed(step: Any) -> Any:
+def _thawed(step: Step) -> Step:
     return step.estimator if isinstance(step, FrozenEstimator) else step
 
 
-def _made_up(steps: list[Any], count: int, names: Any) -> list[Any]:
+def _made_up(
+    steps: list[tuple[str, Step, Columns]], count: int, names: Iterable[str] | None
+) -> list[object]:
     """Return one value for each column that the steps can transform."""
     places = {} if names is None else {name: j for j, name in enumerate(names)}
-    row: list[Any] = [0.0] * count
+    row: list[object] = [0.0] * count
     # A text may be any, but a category must be known: it is set last.
     for _, step, columns in sorted(
         steps, key=lambda step: _encoder(step[1]) is not None
@@ -158,7 +166,7 @@ def _made_up(steps: list[Any], count: int, names: Any) -> list[Any]:
     return row
 
 
-def _encoder(step: Any) -> Any:
+def _encoder(step: Step) -> OneHotEncoder | None:
     """Return the one-hot encoder that a column gets to, perhaps after an imputer."""
     parts = [part for _, part in step.steps] if isinstance(step, Pipeline) else [step]
     others = (part for part in parts if not isinstance(part, SimpleImputer))
@@ -166,7 +174,7 @@ def _encoder(step: Any) -> Any:
     return first if isinstance(first, OneHotEncoder) else None
 
 
-def _values(step: Any, count: int) -> list[Any]:
+def _values(step: Step, count: int) -> list[object]:
     """Return a value for each column of a step; None where any number will do."""
     encoder = _encoder(step)
     if encoder is not None and len(encoder.categories_) == count:
@@ -181,7 +189,7 @@ def _values(step: Any, count: int) -> list[Any]:
     return [None] * count
 
 
-def _container(row: list[Any], names: Any) -> Any:
+def _container(row: list[object], names: Iterable[str] | None) -> MatrixLike:
     if names is None:
         is_number = all(isinstance(value, int | float | np.number) for value in row)
         return np.array([row], dtype=float if is_number else object)

@@ -7,18 +7,15 @@ import json
 import os
 import struct
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import safetensors.numpy
-from numpy.typing import NDArray
 
 from homi.atomic_write import whole_file
 from homi.budget import Budget, Refused
 from homi.io.errors import ModelFileError
+from homi.io.tensors import Tensors
 from homi.typing import Fields
-
-Tensors = dict[str, NDArray[Any]]
 
 #: The newest format that this version reads. Format 2 has a ColumnTransformer; what
 #: has none is written as format 1, which earlier versions read.
@@ -101,7 +98,7 @@ def _reason(error: Exception) -> str:
     return " ".join(str(error).split())[:120] or type(error).__name__
 
 
-def _check_format(path: Path, header: Any) -> None:
+def _check_format(path: Path, header: object) -> None:
     stated = header.get("format") if isinstance(header, dict) else None
     if type(stated) is not int or stated < 1:
         raise ModelFileError(f"{path} is damaged: its header states no format.")
@@ -112,12 +109,12 @@ def _check_format(path: Path, header: Any) -> None:
         )
 
 
-def _check_memory(path: Path, header: Any, budget: Budget) -> None:
+def _check_memory(path: Path, header: object, budget: Budget) -> None:
     """Charge the arrays of texts in a header: numpy pads each to the longest.
 
     All else takes memory in proportion to its size in the file.
     """
-    left = [header]
+    left: list[object] = [header]
     try:
         while left:
             value = left.pop()

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
+from homi.base.classifier import MultiLabelClassifier
 from homi.base.targets import Encoding
 from homi.io.errors import ModelFileError
 from homi.io.values import decode, encode
 from homi.typing import Fields
+
+E = TypeVar("E", bound=BaseEstimator)
 
 _TARGETS = ("multilabel-indicator", "binary", "multiclass")
 #: Names of fitted attributes by scikit-learn's convention.
@@ -18,7 +22,7 @@ _PUBLIC = re.compile(r"[a-z][a-z0-9_]*[a-z0-9]_")
 _ARRAYS = ("classes_", "label_names_")
 
 
-def params_of(model: Any, leave_out: tuple[str, ...] = ()) -> Fields:
+def params_of(model: BaseEstimator, leave_out: tuple[str, ...] = ()) -> Fields:
     """Return the hyperparameters for the header."""
     return {
         name: encode(value, f"{name} of {type(model).__name__}")
@@ -27,7 +31,7 @@ def params_of(model: Any, leave_out: tuple[str, ...] = ()) -> Fields:
     }
 
 
-def rebuilt(cls: Any, params: Any, **given: Any) -> Any:
+def rebuilt(cls: type[E], params: object, **given: object) -> E:
     """Return an unfitted estimator with the parameters of a header, checked."""
     if not isinstance(params, dict):
         raise ModelFileError(f"the parameters of {cls.__name__} are missing.")
@@ -46,14 +50,14 @@ def rebuilt(cls: Any, params: Any, **given: Any) -> Any:
     return model
 
 
-def facts_of(model: Any) -> Fields:
+def facts_of(model: MultiLabelClassifier) -> Fields:
     """Return names and classes for the header."""
     facts = {name: encode(getattr(model, name), name) for name in _ARRAYS}
     facts["target"] = {"kind": model._target.kind, "dtype": model._target.dtype.name}
     return facts
 
 
-def set_facts(model: Any, facts: Any) -> int:
+def set_facts(model: MultiLabelClassifier, facts: Fields) -> int:
     """Set the names and classes of a model; return the number of labels."""
     for name in _ARRAYS:
         value = decode(facts[name])
@@ -71,7 +75,7 @@ def set_facts(model: Any, facts: Any) -> int:
     return n_labels
 
 
-def features_of(model: Any) -> Fields:
+def features_of(model: BaseEstimator) -> Fields:
     """Return the number and the names, if any, of the features for the header."""
     facts: Fields = {"n_features_in_": int(model.n_features_in_)}
     if hasattr(model, "feature_names_in_"):
@@ -80,7 +84,7 @@ def features_of(model: Any) -> Fields:
     return facts
 
 
-def set_features(model: Any, facts: Any) -> int:
+def set_features(model: BaseEstimator, facts: Fields) -> int:
     """Set the number and the names of the features of a model; return the number."""
     count = facts["n_features_in_"]
     if type(count) is not int or count < 1:
@@ -98,7 +102,7 @@ def set_features(model: Any, facts: Any) -> int:
     return count
 
 
-def scalars_of(model: Any) -> Fields:
+def scalars_of(model: BaseEstimator) -> Fields:
     """Return fitted attributes that are single values, such as ``n_iter_``."""
     return {
         name: encode(value, name)
@@ -108,7 +112,7 @@ def scalars_of(model: Any) -> Fields:
     }
 
 
-def set_scalars(model: Any, facts: Any) -> None:
+def set_scalars(model: BaseEstimator, facts: Fields) -> None:
     """Set fitted attributes that are single values."""
     for name, value in facts.items():
         found = decode(value)
@@ -119,7 +123,7 @@ def set_scalars(model: Any, facts: Any) -> None:
         setattr(model, name, found)
 
 
-def number(value: Any, what: str) -> float:
+def number(value: object, what: str) -> float:
     """Return a finite number of a header."""
     found = decode(value)
     if not isinstance(found, int | float) or not np.isfinite(found):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from homi.base.scaling import Scaler
 from homi.io.errors import ModelFileError
 from homi.io.fitted import (
@@ -55,7 +53,7 @@ def dump_homi(model: HOMI, out: Out) -> Fields:
     return fitted
 
 
-def load_homi(params: Any, fitted: Any, source: Source) -> HOMI:
+def load_homi(params: object, fitted: Fields | None, source: Source) -> HOMI:
     """Return the HOMI of a header."""
     model: HOMI = rebuilt(HOMI, params)
     if fitted is None:
@@ -102,7 +100,7 @@ def _dump_kernel(kernel_map: KernelMap, out: Out) -> Fields:
     return about
 
 
-def _load_kernel(about: Any, source: Source, m: int) -> KernelMap:
+def _load_kernel(about: Fields, source: Source, m: int) -> KernelMap:
     name = about["name"]
     if name not in tuple(KERNELS):
         raise ModelFileError(f"the kernel {str(name)[:40]!r} is unknown here.")
@@ -155,9 +153,12 @@ def dump_homi_cv(model: HOMICV, out: Out) -> Fields:
     for name in _ODDS if has_odds else ():
         out.put(name, getattr(model, name))
     forest = getattr(model, "forest_", None)
-    if forest is not None:
+    if forest is not None and model.forest_slope_ is not None:
         out.put("forest_slope_", model.forest_slope_)
         dump_forest(forest, out.under("forest"))
+    logistic = getattr(model, "logistic_coef_", None)
+    if logistic is not None:
+        out.put("logistic_coef_", logistic)
     joint: Fields = {}
     if (joint_model := getattr(model, "joint_model_", None)) is not None:
         joint["joint"] = dump_joint_model(joint_model, out.under("joint"))
@@ -165,6 +166,7 @@ def dump_homi_cv(model: HOMICV, out: Out) -> Fields:
         **joint,
         "odds": has_odds,
         "trees": forest is not None,
+        "logistic": logistic is not None,
         **facts_of(model),
         **features_of(model),
         **{name: encode(getattr(model, name), name) for name in _OF_CHOICE},
@@ -173,7 +175,7 @@ def dump_homi_cv(model: HOMICV, out: Out) -> Fields:
     }
 
 
-def load_homi_cv(params: Any, fitted: Any, source: Source) -> HOMICV:
+def load_homi_cv(params: object, fitted: Fields | None, source: Source) -> HOMICV:
     """Return the HOMICV of a header."""
     model: HOMICV = rebuilt(HOMICV, params)
     if fitted is None:
@@ -198,6 +200,12 @@ def load_homi_cv(params: Any, fitted: Any, source: Source) -> HOMICV:
             raise ModelFileError("there is a forest without log-odds.")
         model.forest_slope_ = source.floats("forest_slope_", (n_labels,))
         model.forest_ = load_forest(source.under("forest"), n_features, n_labels)
+    model.logistic_coef_ = None
+    if fitted.get("logistic", False):
+        if not has_odds:
+            raise ModelFileError("there is a logistic regression without log-odds.")
+        shape = n_features, n_labels
+        model.logistic_coef_ = source.floats("logistic_coef_", shape)
     model.joint_model_ = None
     # Files of earlier versions have none.
     if "joint" in fitted:
@@ -206,7 +214,7 @@ def load_homi_cv(params: Any, fitted: Any, source: Source) -> HOMICV:
     return model
 
 
-def _set_quality(model: HOMICV, fitted: Any, n_labels: int) -> None:
+def _set_quality(model: HOMICV, fitted: Fields, n_labels: int) -> None:
     """Set the quality on held-out rows: numbers, and a table of the labels."""
     if not all(name in fitted for name in _QUALITY):
         return

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from homi.io.errors import ModelFileError
@@ -12,7 +10,7 @@ from homi.io.tensors import Out, Source
 from homi.joint import JointModel
 from homi.joint.label_sets import MOST_SETS, LabelSets, Sharpness
 from homi.joint.model import Weights
-from homi.typing import Fields
+from homi.typing import Array, Fields
 
 
 def dump_joint_model(model: JointModel, out: Out) -> Fields:
@@ -25,7 +23,7 @@ def dump_joint_model(model: JointModel, out: Out) -> Fields:
     }
 
 
-def load_joint_model(about: Any, source: Source, n_labels: int) -> JointModel:
+def load_joint_model(about: Fields, source: Source, n_labels: int) -> JointModel:
     """Return the joint model of a header; it must be of this number of labels.
 
     Raises
@@ -48,7 +46,7 @@ def dump_sets(sets: LabelSets, out: Out) -> int:
     return len(sets.members)
 
 
-def load_sets(count: Any, source: Source, n_labels: int) -> LabelSets:
+def load_sets(count: object, source: Source, n_labels: int) -> LabelSets:
     """Return so many label sets of a file."""
     if type(count) is not int or not 1 <= count <= MOST_SETS:
         raise ModelFileError(f"{str(count)[:40]} is not a number of label sets.")
@@ -59,7 +57,7 @@ def load_sets(count: Any, source: Source, n_labels: int) -> LabelSets:
     )
 
 
-def _check_covariance(C: Any) -> None:
+def _check_covariance(C: Array) -> None:
     wrong = not np.array_equal(C, C.T)
     try:
         np.linalg.cholesky(C)
@@ -69,7 +67,7 @@ def _check_covariance(C: Any) -> None:
         raise ModelFileError("the covariance of the joint model is not one.")
 
 
-def _numbers(about: Any, name: str, count: int) -> list[float]:
+def _numbers(about: Fields, name: str, count: int) -> list[float]:
     values = about[name]
     if not isinstance(values, list) or len(values) != count:
         raise ModelFileError(f"the {name} of the joint model are not {count} numbers.")

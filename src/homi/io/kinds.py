@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.pipeline import FeatureUnion, Pipeline
@@ -14,6 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from homi.dependence import LabelDependence
 from homi.io.compose_kinds import (
     WORDS,
+    Dump,
+    Load,
     dump_columns,
     dump_union,
     load_columns,
@@ -47,6 +50,7 @@ from homi.thresholds import TunedThresholds
 from homi.typing import Fields
 
 Node = Fields
+Loader = Callable[[Node, Source, int], BaseEstimator]
 
 #: Nesting of models that is read; deeper files could exhaust the stack.
 _MAX_DEPTH = 8
@@ -54,7 +58,7 @@ _ODDS = ("odds_slope_", "odds_offset_")
 _MEASURED = ("strategy_", "held_out_score_", "calibration_error_")
 
 
-def dump(model: Any, out: Out, *, fitted: bool = True) -> Node:
+def dump(model: BaseEstimator, out: Out, *, fitted: bool = True) -> Node:
     """Return the header of a model, and put its tensors into `out`."""
     kind = type(model).__name__
     if type(model) not in _CLASSES:
@@ -81,9 +85,10 @@ def dump(model: Any, out: Out, *, fitted: bool = True) -> Node:
     return node
 
 
-def load(node: Any, source: Source, depth: int = 0) -> Any:
+def load(node: object, source: Source, depth: int = 0) -> BaseEstimator:
     """Return the model of a header."""
-    kind = node.get("kind") if isinstance(node, dict) else None
+    node = node if isinstance(node, dict) else {}
+    kind = node.get("kind")
     if kind not in _LOAD or depth > _MAX_DEPTH:
         raise ModelFileError(f"a model of kind {str(kind)[:40]!r} is unknown here.")
     model = _LOAD[kind](node, source, depth)
@@ -94,13 +99,13 @@ def load(node: Any, source: Source, depth: int = 0) -> Any:
     return model
 
 
-def _output(model: Any) -> Node:
+def _output(model: BaseEstimator) -> Node:
     """Return the kind of output that ``set_output`` was given, if it was."""
     chosen = getattr(model, "_sklearn_output_config", {}).get("transform")
     return {} if chosen is None else {"output": chosen}
 
 
-def _dump_pipeline(model: Pipeline, out: Out, dump: Any, fitted: bool) -> Node:
+def _dump_pipeline(model: Pipeline, out: Out, dump: Dump, fitted: bool) -> Node:
     if model.memory is not None:
         raise ModelFileError(
             "a Pipeline with memory cannot be saved; set it to None by "
@@ -189,17 +194,17 @@ def _load_dependence(node: Node, source: Source, depth: int) -> LabelDependence:
     return model
 
 
-def _simple(read: Callable[[Any, Any, Source], Any]) -> Callable[..., Any]:
+def _simple(read: Callable[[Any, Any, Source], BaseEstimator]) -> Loader:
     return lambda node, source, depth: read(
         node.get("params"), node.get("fitted"), source
     )
 
 
-def _nested(read: Callable[[Any, Source, Any], Any]) -> Callable[..., Any]:
+def _nested(read: Callable[[Node, Source, Load], BaseEstimator]) -> Loader:
     """Return a function that loads a transformer made of others."""
 
-    def load_nested(node: Node, source: Source, depth: int) -> Any:
-        def load_step(part: Any, of: Source) -> Any:
+    def load_nested(node: Node, source: Source, depth: int) -> BaseEstimator:
+        def load_step(part: Node, of: Source) -> BaseEstimator:
             step = load(part, of, depth + 1)
             if not hasattr(step, "transform"):
                 raise ModelFileError("a step of its preprocessing transforms nothing.")
@@ -247,7 +252,7 @@ _DUMP: dict[str, Callable[[Any, Out], Node]] = {
     **dict.fromkeys(CLASSES, dump_transformer),
 }
 
-_LOAD: dict[str, Callable[..., Any]] = {
+_LOAD: dict[str, Loader] = {
     "HOMI": _simple(load_homi),
     "HOMICV": _simple(load_homi_cv),
     "TfidfVectorizer": _simple(load_tfidf),

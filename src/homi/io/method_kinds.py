@@ -6,15 +6,16 @@ MLkNN, LIFT and BILAS compare rows with training rows, so a file of these holds 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import StandardScaler
 
-from homi.base.classifier import MultiLabelClassifier
+from homi.base.classifier import LinearMultiLabelClassifier, MultiLabelClassifier
 from homi.io import method_parts as parts
 from homi.io.errors import ModelFileError
 from homi.io.fitted import (
@@ -44,21 +45,23 @@ from homi.methods.lift import LIFT
 from homi.methods.ml_knn import MLkNN
 from homi.methods.ml_lrc import MLLRC
 from homi.methods.mlsf import MLSF
-from homi.methods.prototype_classifier import Part
+from homi.methods.prototype_classifier import Part, PrototypeClassifier
 from homi.methods.rakel import RAKEL
 from homi.methods.wrap import WRAP
 from homi.typing import Fields
 
+M = TypeVar("M", bound=MultiLabelClassifier)
 
-class Method(NamedTuple):
+
+class Method(NamedTuple, Generic[M]):
     """A class, and how its fitted state is put into a file and set from one."""
 
-    cls: type[MultiLabelClassifier]
-    dump: Callable[[Any, Out], Any]
-    load: Callable[[Any, Any, Source, Sizes], None]
+    cls: type[M]
+    dump: Callable[[M, Out], Fields | list[Fields] | None]
+    load: Callable[[M, Any, Source, Sizes], None]
 
 
-def dump_method(method: Method, model: Any, out: Out) -> Fields:
+def dump_method(method: Method[M], model: M, out: Out) -> Fields:
     """Return the fitted part of a header, and put the tensors into `out`."""
     fitted = {**facts_of(model), **features_of(model), "scalars": scalars_of(model)}
     if hasattr(model, "history_"):
@@ -66,7 +69,9 @@ def dump_method(method: Method, model: Any, out: Out) -> Fields:
     return {**fitted, "state": method.dump(model, out)}
 
 
-def load_method(method: Method, params: Any, fitted: Any, source: Source) -> Any:
+def load_method(
+    method: Method[M], params: object, fitted: Fields | None, source: Source
+) -> M:
     """Return the classifier of a header."""
     model = rebuilt(method.cls, params)
     if fitted is None:
@@ -80,7 +85,7 @@ def load_method(method: Method, params: Any, fitted: Any, source: Source) -> Any
     return model
 
 
-def check_method(model: Any) -> None:
+def check_method(model: MultiLabelClassifier) -> None:
     """Refuse classifiers that were passed to others."""
     if (inside := getattr(model, "estimator", None)) is not None:
         raise ModelFileError(
@@ -99,7 +104,7 @@ _MORE = {
 }
 
 
-def _dump_linear(model: Any, out: Out) -> Fields:
+def _dump_linear(model: LinearMultiLabelClassifier, out: Out) -> Fields:
     names = [*_LINEAR, *_MORE.get(type(model).__name__, {})]
     matrices = [n for n in names if getattr(model, n).ndim == 2]
     for name in set(names) - set(matrices):
@@ -112,7 +117,9 @@ def _dump_linear(model: Any, out: Out) -> Fields:
     return about
 
 
-def _load_linear(model: Any, about: Any, source: Source, sizes: Sizes) -> None:
+def _load_linear(
+    model: LinearMultiLabelClassifier, about: Fields, source: Source, sizes: Sizes
+) -> None:
     lengths = {"p": sizes.p, "q": sizes.q, "d": about.get("d", 0)}
     shapes = _LINEAR | _MORE.get(type(model).__name__, {})
     for name, letters in shapes.items():
@@ -126,31 +133,37 @@ def _load_linear(model: Any, about: Any, source: Source, sizes: Sizes) -> None:
         setattr(model, name, value)
 
 
-def _dump_relevance(model: Any, out: Out) -> Any:
+def _dump_relevance(model: BinaryRelevance, out: Out) -> Fields:
     return parts.dump_linear_model(model._model, out)
 
 
-def _load_relevance(model: Any, about: Any, source: Source, sizes: Sizes) -> None:
+def _load_relevance(
+    model: BinaryRelevance, about: Fields, source: Source, sizes: Sizes
+) -> None:
     model._model = parts.load_linear_model(about, source, sizes)
     linear, model.sigmoids_ = model._model
     model.coef_, model.intercept_ = linear.coef.T, linear.intercept
 
 
-def _dump_one_chain(model: Any, out: Out) -> Any:
+def _dump_one_chain(model: ClassifierChain, out: Out) -> Fields:
     return parts.dump_chain(model._model, out)
 
 
-def _load_one_chain(model: Any, about: Any, source: Source, sizes: Sizes) -> None:
+def _load_one_chain(
+    model: ClassifierChain, about: Fields, source: Source, sizes: Sizes
+) -> None:
     model._model = parts.load_chain(about, source, sizes)
     model.order_ = model._model.order
 
 
-def _dump_ensemble(model: Any, out: Out) -> Any:
+def _dump_ensemble(model: EnsembleOfChains, out: Out) -> list[Fields]:
     chains = enumerate(model._chains)
     return [parts.dump_chain(chain, out.under(f"chain{i}")) for i, chain in chains]
 
 
-def _load_ensemble(model: Any, abouts: Any, source: Source, sizes: Sizes) -> None:
+def _load_ensemble(
+    model: EnsembleOfChains, abouts: object, source: Source, sizes: Sizes
+) -> None:
     model._chains = parts.each(
         abouts, source, "chain", lambda a, s: parts.load_chain(a, s, sizes)
     )
@@ -160,13 +173,13 @@ def _load_ensemble(model: Any, abouts: Any, source: Source, sizes: Sizes) -> Non
     model.threshold_ = number(model.threshold_, "the threshold")
 
 
-def _dump_mlsf(model: Any, out: Out) -> Any:
+def _dump_mlsf(model: MLSF, out: Out) -> Fields:
     parts.dump_lists(model.groups_, "groups", out)
     parts.dump_lists(model.selected_, "selected", out)
     return parts.dump_chain(model._chain, out)
 
 
-def _load_mlsf(model: Any, about: Any, source: Source, sizes: Sizes) -> None:
+def _load_mlsf(model: MLSF, about: Fields, source: Source, sizes: Sizes) -> None:
     model.groups_ = parts.load_lists(source, "groups", sizes.q)
     model.selected_ = parts.load_lists(source, "selected", sizes.p)
     model._chain = parts.load_chain(about, source, sizes)
@@ -175,12 +188,14 @@ def _load_mlsf(model: Any, about: Any, source: Source, sizes: Sizes) -> None:
 _VOTES = {"coef_": "qp", "intercept_": "q", "pair_coef_": "cp", "pair_intercept_": "c"}
 
 
-def _dump_ranking(model: Any, out: Out) -> None:
+def _dump_ranking(model: CalibratedLabelRanking, out: Out) -> None:
     for name in _VOTES:
         out.put(name, getattr(model, name))
 
 
-def _load_ranking(model: Any, _: Any, source: Source, sizes: Sizes) -> None:
+def _load_ranking(
+    model: CalibratedLabelRanking, _: object, source: Source, sizes: Sizes
+) -> None:
     p, q = sizes
     lengths = {"p": p, "q": q, "c": q * (q - 1) // 2}
     for name, letters in _VOTES.items():
@@ -191,7 +206,7 @@ def _load_ranking(model: Any, _: Any, source: Source, sizes: Sizes) -> None:
     model.pairs_ = np.column_stack(np.triu_indices(q, 1))
 
 
-def _dump_neighbors(model: Any, out: Out) -> Fields:
+def _dump_neighbors(model: MLkNN, out: Out) -> Fields:
     out.put("posterior_", model.posterior_)
     return {
         "n_rows": int(model._indicator.shape[0]),
@@ -201,7 +216,7 @@ def _dump_neighbors(model: Any, out: Out) -> Fields:
     }
 
 
-def _load_neighbors(model: Any, about: Any, source: Source, sizes: Sizes) -> None:
+def _load_neighbors(model: MLkNN, about: Fields, source: Source, sizes: Sizes) -> None:
     n, k = int(number(about["n_rows"], "n_rows")), about["n_neighbors"]
     if type(k) is not int or not 1 <= k < n:
         raise ModelFileError(f"{str(k)[:40]} of {n} rows cannot be neighbors.")
@@ -215,7 +230,7 @@ def _load_neighbors(model: Any, about: Any, source: Source, sizes: Sizes) -> Non
     model._neighbors = NearestNeighbors(n_neighbors=k).fit(rows)
 
 
-def _dump_prototypes(model: Any, out: Out) -> Fields:
+def _dump_prototypes(model: PrototypeClassifier, out: Out) -> Fields:
     out.put("shift", model._shift)
     out.put("prior", model._prior)
     if model._scaler.scale_ is not None:
@@ -243,7 +258,7 @@ def _dump_part(part: Part, out: Out) -> Fields:
     return {"coef": out.put_matrix("coef", part.coef)}
 
 
-def _load_part(about: Any, source: Source, n_rows: int, n_labels: int) -> Part:
+def _load_part(about: Fields, source: Source, n_rows: int, n_labels: int) -> Part:
     count = source.length("labels")
     labels = parts.load_indices(source, "labels", (count,), n_labels).tolist()
     members = parts.load_lists(source, "members", n_rows)
@@ -255,7 +270,9 @@ def _load_part(about: Any, source: Source, n_rows: int, n_labels: int) -> Part:
     return Part(labels, matrix, coef, source.floats("intercept", (count,)))
 
 
-def _load_prototypes(model: Any, about: Any, source: Source, sizes: Sizes) -> None:
+def _load_prototypes(
+    model: PrototypeClassifier, about: Fields, source: Source, sizes: Sizes
+) -> None:
     p, q = sizes
     n = int(number(about["n_rows"], "n_rows"))
     scaler = StandardScaler(with_mean=False, with_std=bool(about["scaled"]))
@@ -275,7 +292,7 @@ def _load_prototypes(model: Any, about: Any, source: Source, sizes: Sizes) -> No
     model.n_prototypes_ = model._sum(lambda part: len(part.coef))
 
 
-def _dump_rakel(model: Any, out: Out) -> Fields:
+def _dump_rakel(model: RAKEL, out: Out) -> Fields:
     parts.dump_lists(model.labelsets_, "labelsets", out)
     sets = []
     for i, (rows, inside) in enumerate(
@@ -288,7 +305,7 @@ def _dump_rakel(model: Any, out: Out) -> Fields:
     return {"sets": sets, "scaled": parts.dump_scaler(model._scaler, out)}
 
 
-def _load_rakel(model: Any, about: Any, source: Source, sizes: Sizes) -> None:
+def _load_rakel(model: RAKEL, about: Fields, source: Source, sizes: Sizes) -> None:
     model.labelsets_ = parts.load_lists(source, "labelsets", sizes.q)
     if len(model.labelsets_) != len(about["sets"]):
         raise ModelFileError("the sets of labels are not as many as their models.")
@@ -305,20 +322,22 @@ def _load_rakel(model: Any, about: Any, source: Source, sizes: Sizes) -> None:
     model.combinations_, model.estimators_ = map(list, zip(*fitted, strict=True))
 
 
-def _load_set(about: Any, source: Source, width: int, p: int) -> tuple[Any, Any]:
+def _load_set(
+    about: Fields, source: Source, width: int, p: int
+) -> tuple[NDArray[np.int8], LogisticRegression | None]:
     count = int(number(about["n_combinations"], "n_combinations"))
     rows = source.flags("combinations", (count, width)).astype(np.int8)
     return rows, _load_classes(source, count, p)
 
 
-def _dump_classes(model: Any, out: Out) -> None:
+def _dump_classes(model: LogisticRegression | None, out: Out) -> None:
     """Put a logistic regression of classes 0, 1, …; None where there is one class."""
     if model is not None:
         out.put("coef_", model.coef_)
         out.put("intercept_", model.intercept_)
 
 
-def _load_classes(source: Source, count: int, p: int) -> Any:
+def _load_classes(source: Source, count: int, p: int) -> LogisticRegression | None:
     """Take a logistic regression of classes 0, 1, …; None where there is one class."""
     if count == 1:
         return None
@@ -330,14 +349,16 @@ def _load_classes(source: Source, count: int, p: int) -> Any:
     return model
 
 
-def _dump_powerset(model: Any, out: Out) -> Fields:
+def _dump_powerset(model: LabelPowerset, out: Out) -> Fields:
     out.put("label_sets", model.label_sets_.astype(bool))
     _dump_classes(model.estimator_, out)
     scaled = parts.dump_scaler(model._scaler, out)
     return {"n_sets": len(model.label_sets_), "scaled": scaled}
 
 
-def _load_powerset(model: Any, about: Any, source: Source, sizes: Sizes) -> None:
+def _load_powerset(
+    model: LabelPowerset, about: Fields, source: Source, sizes: Sizes
+) -> None:
     count = int(number(about["n_sets"], "n_sets"))
     sets = source.flags("label_sets", (count, sizes.q))
     if not count:
@@ -348,7 +369,7 @@ def _load_powerset(model: Any, about: Any, source: Source, sizes: Sizes) -> None
 
 
 _PROTOTYPES = (_dump_prototypes, _load_prototypes)
-METHODS: dict[str, Method] = {
+METHODS: dict[str, Method[Any]] = {
     cls.__name__: Method(cls, *how)
     for cls, how in [
         *(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from homi.base.scaling import Scaler
 from homi.io.errors import ModelFileError
@@ -14,7 +14,9 @@ from homi.io.tensors import Out, Source
 from homi.linear import LinearMargins, Sigmoids
 from homi.methods.chains import LinearChain
 from homi.methods.label_models import LinearModel
-from homi.typing import Fields, Indices
+from homi.typing import Array, Fields, Indices
+
+T = TypeVar("T")
 
 
 class Sizes(NamedTuple):
@@ -42,7 +44,7 @@ def load_order(source: Source, name: str, count: int) -> Indices:
     return found
 
 
-def dump_lists(lists: list[Any], name: str, out: Out) -> None:
+def dump_lists(lists: Sequence[ArrayLike], name: str, out: Out) -> None:
     """Put lists of indices as one array and the ends of its parts."""
     parts = [np.asarray(part, dtype=np.int64) for part in lists]
     out.put(name, np.concatenate([np.empty(0, np.int64), *parts]))
@@ -69,7 +71,7 @@ def dump_linear(linear: LinearMargins, out: Out) -> Fields:
     }
 
 
-def load_linear(about: Any, source: Source, sizes: Sizes) -> LinearMargins:
+def load_linear(about: Fields, source: Source, sizes: Sizes) -> LinearMargins:
     """Take margins."""
     coef = source.matrix("coef", (sizes.p, sizes.q), about["coef"])
     unfinished = about["unfinished"]
@@ -97,7 +99,7 @@ def dump_linear_model(model: LinearModel, out: Out) -> Fields:
     return dump_linear(model.linear, out)
 
 
-def load_linear_model(about: Any, source: Source, sizes: Sizes) -> LinearModel:
+def load_linear_model(about: Fields, source: Source, sizes: Sizes) -> LinearModel:
     """Take margins and sigmoids."""
     linear = load_linear(about, source, sizes)
     return LinearModel(linear, load_sigmoids(source, sizes.q))
@@ -111,7 +113,7 @@ def dump_chain(chain: LinearChain, out: Out) -> Fields:
     return dump_linear(chain.linear, out)
 
 
-def load_chain(about: Any, source: Source, sizes: Sizes) -> LinearChain:
+def load_chain(about: Fields, source: Source, sizes: Sizes) -> LinearChain:
     """Take a chain."""
     q = sizes.q
     return LinearChain(
@@ -129,7 +131,7 @@ def dump_scaler(scaler: Scaler | None, out: Out) -> bool:
     return scaler is not None
 
 
-def load_scaler(has_one: Any, source: Source, m: int) -> Scaler | None:
+def load_scaler(has_one: object, source: Source, m: int) -> Scaler | None:
     """Take a scaler, if there is one."""
     if not has_one:
         return None
@@ -140,15 +142,15 @@ def load_scaler(has_one: Any, source: Source, m: int) -> Scaler | None:
 
 
 def each(
-    abouts: Any, source: Source, name: str, load: Callable[[Any, Source], Any]
-) -> list[Any]:
+    abouts: object, source: Source, name: str, load: Callable[[Any, Source], T]
+) -> list[T]:
     """Load parts ``name0``, ``name1``, …, one for each entry of a header's list."""
     if not isinstance(abouts, list):
         raise ModelFileError(f"the {name}s are not a list.")
     return [load(about, source.under(f"{name}{i}")) for i, about in enumerate(abouts)]
 
 
-def shares(source: Source, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
+def shares(source: Source, name: str, shape: tuple[int, ...]) -> Array:
     """Take numbers from 0 to 1."""
     found = source.floats(name, shape)
     if ((found < 0) | (found > 1)).any():

@@ -9,18 +9,17 @@ import platform
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
 
 from homi.io.container import FORMAT, read_container, write_container
 from homi.io.errors import ModelFileError
 from homi.io.kinds import dump, load
 from homi.io.preprocessing_kind import dump_column_transformer, load_column_transformer
-from homi.io.tensors import Out, Source
+from homi.io.tensors import Out, Source, Tensors
 from homi.io.values import decode, encode
 from homi.typing import Fields, Matrix
 from homi.version import __version__
@@ -54,14 +53,14 @@ class ModelFile:
         Fitted preprocessing, if ``save`` was given any.
     """
 
-    model: Any
+    model: BaseEstimator
     preprocessing: Fields
     provenance: Fields
     transformer: ColumnTransformer | None = None
 
 
 def save(
-    model: Any,
+    model: BaseEstimator,
     path: str | os.PathLike[str],
     *,
     preprocessing: Fields | None = None,
@@ -119,7 +118,7 @@ def save(
     >>> bool((same.decision_function(X) == model.decision_function(X)).all())
     True
     """
-    tensors: dict[str, NDArray[Any]] = {}
+    tensors: Tensors = {}
     header = {
         "model": dump(model, Out(tensors)),
         "preprocessing": encode(preprocessing or {}, "preprocessing"),
@@ -131,7 +130,7 @@ def save(
     write_container(Path(path), header, tensors)
 
 
-def load_model(path: str | os.PathLike[str]) -> Any:
+def load_model(path: str | os.PathLike[str]) -> BaseEstimator:
     """Load a model that ``save`` or ``homi fit`` wrote. No code of the file is run.
 
     Parameters

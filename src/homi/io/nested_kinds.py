@@ -8,24 +8,24 @@ import numpy as np
 
 from homi.io.errors import ModelFileError
 from homi.io.fitted import params_of
-from homi.io.method_kinds import METHODS, Method, dump_method, load_method
+from homi.io.method_kinds import METHODS, M, Method, dump_method, load_method
 from homi.io.method_parts import Sizes, dump_lists, each, load_lists
 from homi.io.tensors import Out, Source
 from homi.methods.homer import HOMER, Node
 from homi.methods.label_space_partition import LabelSpacePartition
-from homi.typing import Fields
+from homi.typing import Fields, Indices
 
 #: Classifiers that are inside of others by default.
 _POWERSET, _RELEVANCE = METHODS["LabelPowerset"], METHODS["BinaryRelevance"]
 
 
-def _dump_inside(method: Method, model: Any, out: Out) -> Fields:
+def _dump_inside(method: Method[M], model: M, out: Out) -> Fields:
     return {"params": params_of(model), "fitted": dump_method(method, model, out)}
 
 
 def _load_inside(
-    method: Method, about: Any, source: Source, n_features: int, n_labels: int
-) -> Any:
+    method: Method[M], about: Fields, source: Source, n_features: int, n_labels: int
+) -> M:
     model = load_method(method, about["params"], about["fitted"], source)
     sizes = getattr(model, "n_features_in_", 0), len(getattr(model, "label_names_", ()))
     if sizes != (n_features, n_labels):
@@ -33,7 +33,7 @@ def _load_inside(
     return model
 
 
-def _dump_partition(model: Any, out: Out) -> list[Fields]:
+def _dump_partition(model: LabelSpacePartition, out: Out) -> list[Fields]:
     dump_lists(model.label_parts_, "parts", out)
     return [
         _dump_inside(_POWERSET, inside, out.under(f"part{i}"))
@@ -41,7 +41,9 @@ def _dump_partition(model: Any, out: Out) -> list[Fields]:
     ]
 
 
-def _load_partition(model: Any, abouts: Any, source: Source, sizes: Sizes) -> None:
+def _load_partition(
+    model: LabelSpacePartition, abouts: list[Fields], source: Source, sizes: Sizes
+) -> None:
     model.label_parts_ = load_lists(source, "parts", sizes.q)
     _check_once(np.concatenate(model.label_parts_), sizes.q)
     if len(model.label_parts_) != len(abouts):
@@ -55,7 +57,7 @@ def _load_partition(model: Any, abouts: Any, source: Source, sizes: Sizes) -> No
     )
 
 
-def _dump_tree(model: Any, out: Out) -> Fields:
+def _dump_tree(model: HOMER, out: Out) -> Fields:
     return _dump_node(model.root_, out)
 
 
@@ -70,12 +72,12 @@ def _dump_node(node: Node, out: Out) -> Fields:
     return {"children": children, "model": inside}
 
 
-def _load_tree(model: Any, about: Any, source: Source, sizes: Sizes) -> None:
+def _load_tree(model: HOMER, about: Fields, source: Source, sizes: Sizes) -> None:
     model.root_ = _load_node(about, source, sizes)
     _check_once(model.root_.labels, sizes.q)
 
 
-def _load_node(about: Any, source: Source, sizes: Sizes) -> Node:
+def _load_node(about: Fields, source: Source, sizes: Sizes) -> Node:
     if not about["children"]:
         raise ModelFileError("a node of the tree has no child.")
     children = tuple(
@@ -88,7 +90,7 @@ def _load_node(about: Any, source: Source, sizes: Sizes) -> Node:
     return Node(np.sort(np.concatenate(found)), children, inside)
 
 
-def _load_child(about: Any, source: Source, sizes: Sizes) -> Any:
+def _load_child(about: object, source: Source, sizes: Sizes) -> Node | Indices:
     if isinstance(about, dict):
         return _load_node(about, source, sizes)
     if type(about) is not int or not 0 <= about < sizes.q:
@@ -96,12 +98,12 @@ def _load_child(about: Any, source: Source, sizes: Sizes) -> Any:
     return np.array([about])
 
 
-def _check_once(labels: Any, count: int) -> None:
+def _check_once(labels: Indices, count: int) -> None:
     if not np.array_equal(np.sort(labels), np.arange(count)):
         raise ModelFileError("a label is missing, or occurs twice.")
 
 
-NESTED_METHODS: dict[str, Method] = {
+NESTED_METHODS: dict[str, Method[Any]] = {
     "HOMER": Method(HOMER, _dump_tree, _load_tree),
     "LabelSpacePartition": Method(
         LabelSpacePartition, _dump_partition, _load_partition

@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
@@ -23,7 +24,7 @@ from homi.io.errors import ModelFileError
 from homi.io.fitted import params_of, rebuilt
 from homi.io.tensors import Out, Source
 from homi.io.values import encode
-from homi.typing import Fields
+from homi.typing import Array, Fields
 
 Node = Fields
 
@@ -60,7 +61,7 @@ def dump_column_transformer(model: ColumnTransformer, out: Out) -> Node:
     }
 
 
-def _imputed_values(model: ColumnTransformer) -> NDArray[np.float64]:
+def _imputed_values(model: ColumnTransformer) -> Array:
     """Return what is imputed in each column, and 0 where nothing is."""
     row = np.zeros(model.n_features_in_)
     for _, step, columns in model.transformers_:
@@ -72,7 +73,7 @@ def _imputed_values(model: ColumnTransformer) -> NDArray[np.float64]:
     return row
 
 
-def load_column_transformer(node: Any, source: Source) -> ColumnTransformer:
+def load_column_transformer(node: object, source: Source) -> ColumnTransformer:
     """Return the fitted ColumnTransformer of a header."""
     if not isinstance(node, dict) or node.get("kind") != "ColumnTransformer":
         raise ModelFileError("its preprocessing is of an unknown kind.")
@@ -98,21 +99,21 @@ def _check_whole(model: ColumnTransformer) -> None:
         raise ModelFileError("a ColumnTransformer with n_jobs cannot be held.")
 
 
-def _checked_columns(columns: Any) -> list[int]:
+def _checked_columns(columns: object) -> list[int]:
     if not isinstance(columns, list) or not all(type(j) is int for j in columns):
         raise ModelFileError(f"columns {str(columns)[:40]!r} cannot be held: {_WHAT}.")
     return columns
 
 
-def _check_once(steps: list[Any], n_columns: int) -> None:
+def _check_once(steps: list[list[Any]], n_columns: int) -> None:
     taken = sorted(j for _, _, columns in steps for j in columns)
     if taken != list(range(n_columns)):
         raise ModelFileError(f"the preprocessing takes other columns: {_WHAT}.")
 
 
-def _dump_step(step: Any) -> Any:
-    if isinstance(step, str) and step in _WORDS:
-        return step
+def _dump_step(step: BaseEstimator | str) -> Node | str:
+    if isinstance(step, str):
+        return _checked_word(step)
     if type(step) is Pipeline and step.memory is None:
         return {
             "kind": "Pipeline",
@@ -121,7 +122,13 @@ def _dump_step(step: Any) -> Any:
     return _dump_part(step)
 
 
-def _dump_part(step: Any) -> Node:
+def _checked_word(step: str) -> str:
+    if step not in _WORDS:
+        raise ModelFileError(f"a step {step[:40]!r} cannot be saved: {_WHAT}.")
+    return step
+
+
+def _dump_part(step: BaseEstimator) -> Node:
     kind = type(step).__name__
     if type(step) is FunctionTransformer:
         for name, function in _FUNCTIONS.items():
@@ -133,16 +140,15 @@ def _dump_part(step: Any) -> Node:
     raise ModelFileError(f"a step {str(step)[:40]!r} cannot be saved: {_WHAT}.")
 
 
-def _load_step(node: Any) -> Any:
-    if isinstance(node, str) and node in _WORDS:
-        return node
-    kind = node["kind"]
-    if kind == "Pipeline":
+def _load_step(node: Node | str) -> BaseEstimator | str:
+    if isinstance(node, str):
+        return _checked_word(node)
+    if node["kind"] == "Pipeline":
         return Pipeline([(str(name), _load_part(part)) for name, part in node["steps"]])
     return _load_part(node)
 
 
-def _load_part(node: Any) -> Any:
+def _load_part(node: Node) -> BaseEstimator:
     kind = node["kind"]
     if kind == "FunctionTransformer":
         return FunctionTransformer(_FUNCTIONS[node["func"]], accept_sparse=True)
@@ -177,6 +183,6 @@ def _check_step(step: SimpleImputer | OneHotEncoder) -> None:
         )
 
 
-def _is_numbers(values: Any) -> bool:
-    array: NDArray[Any] = np.asarray(values)
+def _is_numbers(values: ArrayLike) -> bool:
+    array = np.asarray(values)
     return array.ndim == 1 and array.dtype.kind in "fiu"

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from homi.io.errors import ModelFileError
-from homi.typing import Fields
+from homi.typing import Array, Fields, Indices, Matrix
+
+#: Arrays by name, of the types that a file may hold.
+Tensors = dict[str, NDArray[Any]]
 
 _FLOATS = ("float64", "float32")
 _INTEGERS = ("int64", "int32")
@@ -18,18 +21,18 @@ _INTEGERS = ("int64", "int32")
 class Out:
     """Tensors of a model that is saved, with a prefix for each part of the model."""
 
-    def __init__(self, tensors: dict[str, NDArray[Any]], prefix: str = "") -> None:
+    def __init__(self, tensors: Tensors, prefix: str = "") -> None:
         self.tensors, self._prefix = tensors, prefix
 
     def under(self, part: str) -> Out:
         """Return the place for the tensors of a part."""
         return Out(self.tensors, f"{self._prefix}{part}.")
 
-    def put(self, name: str, value: Any) -> None:
+    def put(self, name: str, value: ArrayLike) -> None:
         """Put an array."""
         self.tensors[self._prefix + name] = np.asarray(value)
 
-    def put_matrix(self, name: str, matrix: Any) -> Fields:
+    def put_matrix(self, name: str, matrix: Matrix) -> Fields:
         """Put a dense or CSR matrix; return its layout, on which rounding depends."""
         if not sparse.issparse(matrix):
             self.put(name, matrix)
@@ -52,7 +55,7 @@ class Out:
 class Source:
     """Tensors of a file. Each is taken once, and its shape and type are checked."""
 
-    def __init__(self, tensors: dict[str, NDArray[Any]], prefix: str = "") -> None:
+    def __init__(self, tensors: Tensors, prefix: str = "") -> None:
         self._tensors, self._prefix = tensors, prefix
 
     def under(self, part: str) -> Source:
@@ -61,7 +64,7 @@ class Source:
 
     def floats(
         self, name: str, shape: tuple[int, ...], *, finite: bool = True
-    ) -> NDArray[Any]:
+    ) -> Array:
         """Take floats; NaN, and unless `finite` is False infinity, are refused."""
         found = self._take(name, shape, _FLOATS)
         if finite and not np.isfinite(found).all():
@@ -72,7 +75,7 @@ class Source:
             raise ModelFileError(f"{self._prefix}{name} holds NaN.")
         return found
 
-    def integers(self, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
+    def integers(self, name: str, shape: tuple[int, ...]) -> Indices:
         """Take integers."""
         return self._take(name, shape, _INTEGERS)
 
@@ -87,7 +90,7 @@ class Source:
             raise ModelFileError(f"{self._prefix}{name} is missing, or is not 1-D.")
         return len(found)
 
-    def matrix(self, name: str, shape: tuple[int, int], about: Any) -> Any:
+    def matrix(self, name: str, shape: tuple[int, int], about: Fields) -> Matrix:
         """Take a matrix that ``put_matrix`` put."""
         form = about.get("form")
         if form == "dense":

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy import sparse
 from sklearn.feature_extraction.text import (
@@ -36,7 +34,9 @@ def dump_tfidf(model: TfidfVectorizer, out: Out) -> Fields:
     return dump_counts(model, out)
 
 
-def load_counts(params: Any, fitted: Any, source: Source) -> CountVectorizer:
+def load_counts(
+    params: object, fitted: Fields | None, source: Source
+) -> CountVectorizer:
     """Return the CountVectorizer of a header."""
     model: CountVectorizer = rebuilt(CountVectorizer, params)
     _check_harmless(model)
@@ -53,7 +53,9 @@ def _check_harmless(model: CountVectorizer) -> None:
     _check_ngrams(model)
 
 
-def _set_vocabulary(model: CountVectorizer, fitted: Any, source: Source) -> list[str]:
+def _set_vocabulary(
+    model: CountVectorizer, fitted: Fields, source: Source
+) -> list[str]:
     terms = source.texts("vocabulary")
     model.vocabulary_ = {term: j for j, term in enumerate(terms)}
     if not terms or len(model.vocabulary_) < len(terms):
@@ -62,7 +64,9 @@ def _set_vocabulary(model: CountVectorizer, fitted: Any, source: Source) -> list
     return terms
 
 
-def load_tfidf(params: Any, fitted: Any, source: Source) -> TfidfVectorizer:
+def load_tfidf(
+    params: object, fitted: Fields | None, source: Source
+) -> TfidfVectorizer:
     """Return the TfidfVectorizer of a header."""
     model: TfidfVectorizer = rebuilt(TfidfVectorizer, params)
     _check_harmless(model)

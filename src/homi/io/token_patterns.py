@@ -26,10 +26,12 @@ _CHARACTERS = (codes.LITERAL, codes.NOT_LITERAL, codes.ANY, codes.IN)
 _REPEATS = (codes.MAX_REPEAT, codes.MIN_REPEAT)
 _WORD = (codes.CATEGORY_WORD, codes.CATEGORY_DIGIT)
 
-Items = Sequence[tuple[Any, Any]]
+#: Opcode and arguments, as the parser of ``re`` gives them.
+Item = tuple[object, Any]
+Items = Sequence[Item]
 
 
-def check_token_pattern(pattern: Any) -> None:
+def check_token_pattern(pattern: str | None) -> None:
     """Refuse a pattern of a TfidfVectorizer that could take exponential time."""
     if pattern is None:
         return
@@ -69,16 +71,16 @@ def _is_linear(items: Items) -> bool:
     return _ways(items[-1:]) <= _MAX_WAYS
 
 
-def _flat(items: Items) -> list[tuple[Any, Any]]:
+def _flat(items: Items) -> list[Item]:
     """Replace groups that change no flag by their items."""
-    found: list[tuple[Any, Any]] = []
+    found: list[Item] = []
     for kind, content in items:
         is_plain = kind is codes.SUBPATTERN and not any(content[1:3])
         found += _flat(list(content[3])) if is_plain else [(kind, content)]
     return found
 
 
-def _cannot_fail(kind: Any, content: Any) -> bool:
+def _cannot_fail(kind: object, content: Any) -> bool:
     """Return True for an optional item that takes linear time."""
     return kind in _REPEATS and not content[0] and _is_linear(list(content[2]))
 
@@ -118,7 +120,7 @@ def _is_word(items: Items) -> bool:
     return n_free <= 1
 
 
-def _is_word_character(kind: Any, content: Any) -> bool:
+def _is_word_character(kind: object, content: Any) -> bool:
     if kind is codes.LITERAL:
         return _is_ascii_word(content)
     if kind is codes.RANGE:

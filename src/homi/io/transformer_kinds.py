@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.impute import SimpleImputer
@@ -21,7 +19,7 @@ from homi.io.errors import ModelFileError
 from homi.io.fitted import features_of, number, rebuilt, set_features
 from homi.io.tensors import Out, Source
 from homi.io.values import decode, encode
-from homi.typing import Fields
+from homi.typing import Array, Fields
 
 #: Classes whose state is arrays, with their shapes: p features, k components.
 _ARRAYS: dict[type, dict[str, str]] = {
@@ -45,7 +43,7 @@ CLASSES: dict[str, type] = {
 }
 
 
-def check_transformer(model: Any) -> None:
+def check_transformer(model: BaseEstimator) -> None:
     """Refuse parameters whose effect a file does not hold."""
     reason = None
     if isinstance(model, SimpleImputer) and model.add_indicator:
@@ -61,7 +59,7 @@ def check_transformer(model: Any) -> None:
         )
 
 
-def dump_transformer(model: Any, out: Out) -> Fields:
+def dump_transformer(model: BaseEstimator, out: Out) -> Fields:
     """Return the fitted part of a header, and put the tensors into `out`."""
     fitted: Fields = features_of(model)
     if isinstance(model, SimpleImputer):
@@ -79,7 +77,7 @@ def dump_transformer(model: Any, out: Out) -> Fields:
     return {**fitted, "present": present, "n_samples_seen_": encode(seen, "n_rows")}
 
 
-def _put(name: str, value: NDArray[Any], fitted: Fields, out: Out) -> None:
+def _put(name: str, value: Array, fitted: Fields, out: Out) -> None:
     if not np.isfinite(value).all():
         raise ModelFileError(
             f"{name} holds NaN or infinity, so the model cannot be saved; leave out "
@@ -91,9 +89,11 @@ def _put(name: str, value: NDArray[Any], fitted: Fields, out: Out) -> None:
         out.put(name, value)
 
 
-def load_transformer(kind: str, params: Any, fitted: Any, source: Source) -> Any:
+def load_transformer(
+    kind: str, params: object, fitted: Fields | None, source: Source
+) -> BaseEstimator:
     """Return the transformer of a header."""
-    model = rebuilt(CLASSES[kind], params)
+    model: BaseEstimator = rebuilt(CLASSES[kind], params)
     check_transformer(model)
     if fitted is None:
         return model
@@ -115,7 +115,7 @@ def load_transformer(kind: str, params: Any, fitted: Any, source: Source) -> Any
     return model
 
 
-def _take(name: str, shape: tuple[int, ...], fitted: Any, source: Source) -> Any:
+def _take(name: str, shape: tuple[int, ...], fitted: Fields, source: Source) -> Array:
     found = (
         source.matrix(name, (shape[0], shape[1]), fitted[name])
         if len(shape) == 2
@@ -126,7 +126,7 @@ def _take(name: str, shape: tuple[int, ...], fitted: Any, source: Source) -> Any
     return found
 
 
-def _set_seen(model: Any, fitted: Any) -> None:
+def _set_seen(model: BaseEstimator, fitted: Fields) -> None:
     """Set the number of rows, one for all features or for each, if it was counted."""
     seen = decode(fitted["n_samples_seen_"])
     if seen is None:
@@ -136,7 +136,7 @@ def _set_seen(model: Any, fitted: Any) -> None:
     model.n_samples_seen_ = seen
 
 
-def _check_complete(model: Any, present: list[str]) -> None:
+def _check_complete(model: BaseEstimator, present: list[str]) -> None:
     """Refuse a transformer without an array that its parameters ask for."""
     needed = set(_ARRAYS[type(model)])
     if isinstance(model, StandardScaler):
@@ -148,7 +148,7 @@ def _check_complete(model: Any, present: list[str]) -> None:
         raise ModelFileError(f"{type(model).__name__} lacks {sorted(needed)[0]}.")
 
 
-def _load_imputer(model: SimpleImputer, fitted: Any) -> SimpleImputer:
+def _load_imputer(model: SimpleImputer, fitted: Fields) -> SimpleImputer:
     """Return an imputer: fitted to a row of the imputed values, it imputes these."""
     values = decode(fitted["statistics"])
     is_array = isinstance(values, np.ndarray) and values.ndim == 1
@@ -164,7 +164,7 @@ def _load_imputer(model: SimpleImputer, fitted: Any) -> SimpleImputer:
     return model
 
 
-def _load_encoder(model: OneHotEncoder, fitted: Any) -> OneHotEncoder:
+def _load_encoder(model: OneHotEncoder, fitted: Fields) -> OneHotEncoder:
     """Return an encoder: fitted to a row with its categories as parameter."""
     found = decode(fitted["categories"])
     for values in found:

@@ -26,7 +26,7 @@ from homi.thresholds.rules import (
     Thresholds,
     TopLabels,
 )
-from homi.typing import Fields, Matrix
+from homi.typing import Array, Fields
 
 
 def dump_rule(found: SeenLabels, out: Out) -> Fields:
@@ -49,13 +49,13 @@ def dump_rule(found: SeenLabels, out: Out) -> Fields:
     raise ModelFileError(f"a rule of type {type(rule).__name__} cannot be saved.")
 
 
-def load_rule(about: Any, source: Source, n_labels: int) -> SeenLabels:
+def load_rule(about: Fields, source: Source, n_labels: int) -> SeenLabels:
     """Return the threshold rule of a header."""
     seen = source.flags("seen", (n_labels,))
     return SeenLabels(_load_rule(about, source, int(seen.sum())), seen)
 
 
-def _load_rule(about: Any, source: Source, n_seen: int) -> Rule:
+def _load_rule(about: Fields, source: Source, n_seen: int) -> Rule:
     if about["kind"] == "thresholds":
         # Infinite where a label is never, or always, predicted.
         return Thresholds(source.floats("thresholds", (n_seen,), finite=False))
@@ -82,7 +82,7 @@ def _dump_joint(rule: JointSets, out: Out) -> Fields:
     return {"kind": "joint", **about, "n_sets": dump_sets(rule.sets, out)}
 
 
-def _load_joint(about: Any, source: Source, n_seen: int) -> JointSets:
+def _load_joint(about: Fields, source: Source, n_seen: int) -> JointSets:
     objective, origin = about["objective"], about["source"]
     if objective not in ROW_OBJECTIVES or origin not in SOURCES:
         raise ModelFileError(
@@ -103,7 +103,7 @@ def _dump_regression(regression: Pipeline, out: Out) -> Fields:
     return {"n_rows": int(scaler.n_samples_seen_)}
 
 
-def _load_regression(about: Any, source: Source, n_seen: int) -> Pipeline:
+def _load_regression(about: Fields, source: Source, n_seen: int) -> Pipeline:
     scaler, ridge = StandardScaler(), Ridge(alpha=1.0)
     for name in ("mean_", "scale_", "var_"):
         setattr(scaler, name, source.floats(name, (n_seen,)))
@@ -123,7 +123,7 @@ def dump_maps(maps: CalibrationMaps, out: Out) -> Fields:
     }
 
 
-def load_maps(about: Any, source: Source, n_labels: int) -> CalibrationMaps:
+def load_maps(about: Fields, source: Source, n_labels: int) -> CalibrationMaps:
     """Return the calibration maps of a header."""
     return CalibrationMaps(
         source.floats("weight", (n_labels,)),
@@ -147,7 +147,7 @@ def _dump_map(found: Any, out: Out) -> Fields:
     return {"kind": "isotonic", "margin": float(found.margin)}
 
 
-def _load_map(about: Any, source: Source, count: int) -> Any:
+def _load_map(about: Fields, source: Source, count: int) -> Any:
     if about["kind"] == "sigmoid":
         return Sigmoids(
             source.floats("slope", (count,)), source.floats("offset", (count,))
@@ -165,7 +165,7 @@ def _load_map(about: Any, source: Source, count: int) -> Any:
     return Isotonics([_isotonic(x[piece], y[piece]) for piece in pieces], margin)
 
 
-def _isotonic(x: Any, y: Matrix) -> IsotonicRegression:
+def _isotonic(x: Array, y: Array) -> IsotonicRegression:
     if (np.diff(x) <= 0).any() or (np.diff(y) < 0).any():
         raise ModelFileError("the steps of an isotonic map do not increase.")
     found = IsotonicRegression(out_of_bounds="clip")

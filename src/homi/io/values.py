@@ -8,12 +8,16 @@ so that no content of a file can pass for another kind of value.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from homi.io.errors import ModelFileError
 from homi.typing import Fields
+
+#: What JSON can say.
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 _FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 _KINDS = "biufUO"
@@ -24,7 +28,7 @@ _DTYPES = frozenset(
 )
 
 
-def encode(value: Any, what: str) -> Any:
+def encode(value: object, what: str) -> Json:
     """Return the JSON form of a value; `what` names it in an error."""
     if isinstance(value, np.generic) and not isinstance(value, float | str):
         value = value.item()
@@ -53,7 +57,7 @@ def encode(value: Any, what: str) -> Any:
     )
 
 
-def _array(value: np.ndarray[Any, Any], what: str) -> Fields:
+def _array(value: NDArray[np.generic], what: str) -> dict[str, Json]:
     kind = value.dtype.kind
     return {
         "dtype": {"U": "str", "O": "object"}.get(kind, value.dtype.name),
@@ -62,7 +66,7 @@ def _array(value: np.ndarray[Any, Any], what: str) -> Fields:
     }
 
 
-def decode(value: Any) -> Any:
+def decode(value: object) -> Any:
     """Return the value that ``encode`` was given; raise ModelFileError otherwise."""
     if isinstance(value, list):
         return [decode(item) for item in value]
@@ -85,7 +89,7 @@ def _some(value: Fields) -> str:
     return ", ".join(repr(key[:40]) for key in list(value)[:4]) or "(none)"
 
 
-def _decoded_array(content: Fields) -> np.ndarray[Any, Any]:
+def _decoded_array(content: Fields) -> NDArray[np.generic]:
     name, shape, values = content["dtype"], content["shape"], content["values"]
     values = [decode(item) for item in values]
     if name == "str" and not all(isinstance(item, str) for item in values):
@@ -107,7 +111,7 @@ def _checked_shape(shape: list[int], count: int) -> list[int]:
     return shape
 
 
-def _texts(content: Any) -> list[str]:
+def _texts(content: object) -> list[str]:
     if not isinstance(content, list) or not all(isinstance(t, str) for t in content):
         raise ModelFileError("a set holds something other than texts.")
     return content
@@ -129,7 +133,7 @@ _DECODERS: Fields = {
 }
 
 
-def _listed(content: Any) -> list[Any]:
+def _listed(content: object) -> list[object]:
     if not isinstance(content, list):
         raise ModelFileError("a tuple is not written as a list.")
     return content

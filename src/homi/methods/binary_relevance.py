@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.multiclass import OneVsRestClassifier
 
 from homi.base._compat import Interval, StrOptions
@@ -101,7 +101,7 @@ class BinaryRelevance(MarginClassifier):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: BaseEstimator | None = None,
         *,
         C: float = 1.0,
         loss: LossName = "squared_hinge",

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.multioutput import ClassifierChain as OneChain
 
 from homi.arrays import dense
@@ -128,7 +129,7 @@ def fit_one(
     X: Matrix,
     Y: Matrix,
     order: Indices,
-    estimator: Any,
+    estimator: BaseEstimator,
     options: Fields,
     rng: np.random.RandomState,
     draws: Indices | None = None,
@@ -141,7 +142,7 @@ def fit_one(
     return fit_wrapped(partial(_one_chain, estimator, order), X, Y, rng)
 
 
-def _one_chain(estimator: Any, order: Indices, labels: Indices) -> OneChain:
+def _one_chain(estimator: BaseEstimator, order: Indices, labels: Indices) -> OneChain:
     """Return scikit-learn's chain of some labels, renumbered from 0."""
     some = order[np.isin(order, labels)]
     return OneChain(estimator, order=np.searchsorted(labels, some))

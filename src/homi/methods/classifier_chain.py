@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
 from homi.base._compat import StrOptions
 from homi.linear import LossName
@@ -86,7 +85,7 @@ class ClassifierChain(MarginClassifier):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: BaseEstimator | None = None,
         *,
         order: ArrayLike | None = "random",
         C: float = 1.0,
@@ -114,7 +113,9 @@ class ClassifierChain(MarginClassifier):
         return fit_one(X, Y, self.order_, self.estimator, options, rng)
 
 
-def _order(order: Any, q: int, rng: np.random.RandomState) -> Indices:
+def _order(
+    order: ArrayLike | str | None, q: int, rng: np.random.RandomState
+) -> Indices:
     if order is None:
         return np.arange(q)
     if isinstance(order, str):

@@ -19,7 +19,8 @@ from homi.graph import Neighbors, laplacian
 from homi.methods import label_graph
 from homi.methods.clml_solver import Problem, solve
 from homi.methods.moments_classifier import MomentsClassifier, Scaling, label_counts
-from homi.moments import Moments, quadratic
+from homi.moments import Moments
+from homi.row_products import quadratic
 from homi.typing import Array, Matrix
 
 #: Entries of a block of scores.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
@@ -107,7 +108,7 @@ class EnsembleOfChains(LabelwiseClassifier):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: BaseEstimator | None = None,
         *,
         n_chains: int = 5,
         C: float = 1.0,
@@ -181,7 +182,7 @@ def _fit_sample(
     X: Matrix,
     Y: Matrix,
     sample: str,
-    estimator: Any,
+    estimator: BaseEstimator,
     options: Fields,
     seed: int,
 ) -> tuple[Indices, LabelModel]:

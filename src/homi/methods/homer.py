@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_random_state
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags, check_random_state
 
 from homi.arrays import dense
 from homi.base._compat import Interval
@@ -40,7 +40,7 @@ class Node:
 
     labels: Indices
     children: tuple[Node | Indices, ...]
-    estimator: Any
+    estimator: BaseEstimator
 
 
 class HOMER(UnweightedMixin, MultiLabelClassifier):
@@ -110,7 +110,7 @@ class HOMER(UnweightedMixin, MultiLabelClassifier):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: BaseEstimator | None = None,
         *,
         n_children: int = 3,
         random_state: RandomState = 0,
@@ -141,7 +141,7 @@ class HOMER(UnweightedMixin, MultiLabelClassifier):
     def _probabilities(self, scores: Array) -> Array:
         return strictly_inside(scores + 0.5)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         """Return scikit-learn's tags."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = takes_sparse(self.estimator)
@@ -155,7 +155,7 @@ class _Growth:
     X: Matrix
     Y: sparse.csc_array
     gram: Array
-    base: Any
+    base: BaseEstimator
     n_children: int
     rng: np.random.RandomState
 

@@ -6,9 +6,10 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from homi.arrays import dense
@@ -25,7 +26,9 @@ from homi.linear import (
 from homi.typing import Array, Indices, Mask, Matrix
 
 #: Returns an unfitted classifier of the given labels, those that vary.
-Make = Callable[[Indices], Any]
+Make = Callable[[Indices], BaseEstimator]
+
+L = TypeVar("L", bound="LabelModel")
 
 #: Inner folds use this many times the tolerance: only two numbers are learned.
 _LOOSE = 10.0
@@ -40,11 +43,11 @@ class LabelModel(Protocol):
     def probabilities(self, X: Matrix) -> Array:
         """Return probabilities, strictly between 0 and 1."""
 
-    def unscaled(self, scaler: Scaler) -> LabelModel:
+    def unscaled(self, scaler: Scaler) -> Self:
         """Return the model for unscaled rows, if this one was fitted to scaled rows."""
 
 
-def undo_scaling(model: LabelModel, scaler: Scaler | None) -> LabelModel:
+def undo_scaling(model: L, scaler: Scaler | None) -> L:
     """Return the model for unscaled rows."""
     return model if scaler is None else model.unscaled(scaler)
 
@@ -167,7 +170,7 @@ class WrappedModel:
         Applied to rows first.
     """
 
-    classifier: Any
+    classifier: BaseEstimator
     varied: Indices
     constant: Array
     share: Array

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 from threadpoolctl import threadpool_limits
 
 from homi.arrays import dense
@@ -99,7 +99,7 @@ class LabelPowerset(UnweightedMixin, MultiLabelClassifier):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: BaseEstimator | None = None,
         *,
         min_rows: int = 1,
         standardize: bool = True,
@@ -141,14 +141,16 @@ class LabelPowerset(UnweightedMixin, MultiLabelClassifier):
     def _probabilities(self, scores: Array) -> Array:
         return np.clip(scores + 0.5, _EDGE, 1.0 - _EDGE)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         """Return scikit-learn's tags."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = takes_sparse(self.estimator)
         return tags
 
 
-def label_sets(Y: NDArray[Any], min_rows: int) -> tuple[NDArray[np.int8], Indices]:
+def label_sets(
+    Y: Array | NDArray[np.int8], min_rows: int
+) -> tuple[NDArray[np.int8], Indices]:
     """Return the distinct rows of Y that occur often, and which of them each row is.
 
     The number is -1 for a row that is left out.
@@ -161,7 +163,7 @@ def label_sets(Y: NDArray[Any], min_rows: int) -> tuple[NDArray[np.int8], Indice
     return sets[kept], number[codes.ravel()]
 
 
-def _fit_classes(base: Any, X: Matrix, codes: Indices) -> Any:
+def _fit_classes(base: BaseEstimator, X: Matrix, codes: Indices) -> BaseEstimator:
     with threadpool_limits(1), warnings.catch_warnings():
         # Few rows may have many label sets; they are classes nevertheless.
         warnings.filterwarnings("ignore", "The number of unique classes")

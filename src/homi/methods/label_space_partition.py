@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags, check_random_state
 
 from homi.arrays import columns_of, dense
 from homi.base._compat import Interval
@@ -86,7 +86,7 @@ class LabelSpacePartition(UnweightedMixin, MultiLabelClassifier):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: BaseEstimator | None = None,
         *,
         resolution: float = 1.0,
         random_state: RandomState = 0,
@@ -116,7 +116,7 @@ class LabelSpacePartition(UnweightedMixin, MultiLabelClassifier):
     def _probabilities(self, scores: Array) -> Array:
         return strictly_inside(scores + 0.5)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         """Return scikit-learn's tags."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = takes_sparse(self.estimator)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.special import expit, logit
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import Tags, check_random_state, get_tags
 
 from homi.base.classifier import MultiLabelClassifier, agreeing
 from homi.base.scaling import Scaler
@@ -50,7 +50,7 @@ class LabelwiseClassifier(SampleWeightMixin, MultiLabelClassifier):
         rng = check_random_state(self.random_state)
         self._learn(rows, target.indicator, scaler, rng, weights)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         """Return scikit-learn's tags."""
         tags = super().__sklearn_tags__()
         estimator = getattr(self, "estimator", None)

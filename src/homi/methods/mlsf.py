@@ -11,9 +11,9 @@ import scipy.linalg
 from homi.base._compat import Interval
 from homi.base.classifier import strictly_inside
 from homi.base.scaling import Scaler
-from homi.methods.chains import fit_chain
+from homi.methods.chains import LinearChain, fit_chain
 from homi.methods.label_clustering import affinity, combination_code, group_labels
-from homi.methods.label_models import LabelModel, undo_scaling
+from homi.methods.label_models import undo_scaling
 from homi.methods.labelwise import LabelwiseClassifier
 from homi.methods.proximal import soft_threshold
 from homi.moments import Moments
@@ -167,7 +167,7 @@ class MLSF(LabelwiseClassifier):
 
     def _fit_chain(
         self, X: Matrix, Y: Matrix, rng: np.random.RandomState, weights: Array | None
-    ) -> LabelModel:
+    ) -> LinearChain:
         """Fit the chains of all groups as one chain, without weights between groups."""
         m, q = X.shape[1], Y.shape[1]
         features, related = np.zeros((m, q), dtype=bool), np.zeros((q, q), dtype=bool)

@@ -6,11 +6,11 @@ import math
 import warnings
 from itertools import combinations
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
@@ -117,7 +117,7 @@ class RAKEL(SampleWeightMixin, MultiLabelClassifier):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: BaseEstimator | None = None,
         *,
         labelset_size: int = 3,
         n_labelsets: int | None = None,
@@ -180,7 +180,7 @@ class RAKEL(SampleWeightMixin, MultiLabelClassifier):
             )
         return overlapping(n_labels, size, number, rng)
 
-    def _base(self, rng: np.random.RandomState) -> Any:
+    def _base(self, rng: np.random.RandomState) -> BaseEstimator:
         """Return an unfitted classifier with its own seeds."""
         return seeded(_DEFAULT if self.estimator is None else self.estimator, rng)
 
@@ -209,8 +209,8 @@ def _columns(Y: Matrix, labels: Indices) -> NDArray[np.int8]:
 
 
 def _fit_combinations(
-    base: Any, X: Matrix, Y: NDArray[np.int8], weights: Array | None
-) -> tuple[Any, Any]:
+    base: BaseEstimator, X: Matrix, Y: NDArray[np.int8], weights: Array | None
+) -> tuple[NDArray[np.int8], BaseEstimator | None]:
     """Return the distinct rows of Y, and a classifier that predicts them from X."""
     rows, codes = np.unique(Y, axis=0, return_inverse=True)
     if len(rows) == 1:
@@ -222,7 +222,7 @@ def _fit_combinations(
         return rows, base.fit(X, codes.ravel(), **given)
 
 
-def _marginals(model: Any, rows: NDArray[np.int8], X: Matrix) -> Array:
+def _marginals(model: BaseEstimator | None, rows: NDArray[np.int8], X: Matrix) -> Array:
     """Sum the probabilities of the combinations that contain each label of a set."""
     if model is None:
         return np.repeat(rows.astype(float), X.shape[0], axis=0)

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 
 from homi.typing import Array, Matrix
 
 
-def seeded(estimator: Any, rng: np.random.RandomState) -> Any:
+def seeded(estimator: BaseEstimator, rng: np.random.RandomState) -> BaseEstimator:
     """Return an unfitted copy of a classifier with its own seeds."""
     copy = clone(estimator)
     seeds = [name for name in copy.get_params() if name.endswith("random_state")]
     return copy.set_params(**{name: rng.randint(2**31 - 1) for name in seeds})
 
 
-def takes_sparse(estimator: Any) -> bool:
+def takes_sparse(estimator: BaseEstimator) -> bool:
     """Return False for a classifier that refuses sparse rows."""
     if not hasattr(estimator, "__sklearn_tags__"):
         return True
     return bool(get_tags(estimator).input_tags.sparse)
 
 
-def label_probabilities(model: Any, X: Matrix, n_labels: int) -> Array:
+def label_probabilities(model: BaseEstimator, X: Matrix, n_labels: int) -> Array:
     """Return one probability per row and label of a multi-label classifier."""
     if not hasattr(model, "predict_proba"):
         return np.asarray(model.predict(X), dtype=float).reshape(-1, n_labels)

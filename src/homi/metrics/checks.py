@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from homi.arrays import as_numbers, dense
-from homi.typing import MatrixLike
+from homi.typing import Matrix, MatrixLike
 
 Values: TypeAlias = NDArray[Any]
 
@@ -67,11 +67,11 @@ def indicator_blocks(name: str, matrix: MatrixLike) -> Iterator[Values]:
         yield as_indicator(name, Y[rows])
 
 
-def _sliceable(matrix: Any) -> Any:
+def _sliceable(matrix: Matrix) -> Matrix:
     return matrix.tocsr() if sparse.issparse(matrix) else np.asarray(matrix)
 
 
-def _has_no_blocks(Y: Any) -> bool:
+def _has_no_blocks(Y: Matrix) -> bool:
     """Return True for shapes that the checks of a whole matrix refuse."""
     return Y.ndim != 2 or 0 in Y.shape
 

@@ -16,6 +16,7 @@ from functools import partial, update_wrapper
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.metrics import label_ranking_average_precision_score, make_scorer
 from sklearn.pipeline import Pipeline
 
@@ -309,7 +310,7 @@ class _RankingScorer:
     metric: Metric
     by_response: Callable[..., float]
 
-    def __call__(self, estimator: Any, X: Any, Y: MatrixLike) -> float:
+    def __call__(self, estimator: BaseEstimator, X: MatrixLike, Y: MatrixLike) -> float:
         last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
         if not hasattr(last, "ranking_scores"):
             return self.by_response(estimator, X, Y)

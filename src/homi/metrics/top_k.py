@@ -9,7 +9,6 @@ that are missing count as wrong.
 
 from collections.abc import Iterator
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -163,7 +162,7 @@ def _ranked(
         yield Y, _top(S, min(int(k), S.shape[1]))
 
 
-def _check_k(k: Any) -> None:
+def _check_k(k: object) -> None:
     if type(k) is bool or not isinstance(k, Integral) or k < 1:
         raise ValueError(f"k must be an integer of at least 1, got {k!r}.")
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.preprocessing import label_binarize
 from sklearn.utils.validation import column_or_1d
 
 from homi.base.tags import tag_rows
 from homi.base.targets import Encoding, Target, check_target
-from homi.typing import Matrix
+from homi.typing import Mask, Matrix, Names
 
 
 @contextmanager
-def all_or_nothing(estimator: Any) -> Iterator[None]:
+def all_or_nothing(estimator: object) -> Iterator[None]:
     """Restore the estimator if an error is raised inside."""
     before = dict(vars(estimator))
     try:
@@ -91,11 +91,11 @@ def _first_no_label(y: Matrix) -> int | None:
     return _first(((values != 0) & (values != 1)).any(axis=1))
 
 
-def _first(bad: Any) -> int | None:
+def _first(bad: Mask) -> int | None:
     return int(bad.argmax()) if bad.any() else None
 
 
-def batch_target(y: Matrix, classes: Any) -> Target:
+def batch_target(y: Matrix, classes: ArrayLike | None) -> Target:
     """Return the labels of a batch; a 1-D y as columns for all classes."""
     if tag_rows(y) is not None:
         raise ValueError(
@@ -132,7 +132,7 @@ def _is_indicator(y: Matrix) -> bool:
     return shape[1] != 1 or bool(np.isin(np.asarray(y), (0, 1)).all())
 
 
-def check_same(target: Target, names: Any, encoding: Encoding, named: bool) -> None:
+def check_same(target: Target, names: Names, encoding: Encoding, named: bool) -> None:
     """Raise ValueError if the labels are not those of the batches before."""
     if len(target.names) != len(names) or target.encoding.kind != encoding.kind:
         raise ValueError(

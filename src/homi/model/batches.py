@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -42,14 +42,18 @@ class Sample(NamedTuple):
         return cell_weights(self.known, self.weights)
 
 
-class BlockFunction(Protocol):
+S = TypeVar("S")
+S_co = TypeVar("S_co", covariant=True)
+
+
+class BlockFunction(Protocol[S_co]):
     """A function of rows, labels, weights and the place of the first row.
 
     Values for different rows can be added. It is sent to the workers of a cluster, so
     that it must be picklable, and splits large blocks itself.
     """
 
-    def __call__(self, X: Matrix, Y: Matrix, weights: Array | None, start: int) -> Any:
+    def __call__(self, X: Matrix, Y: Matrix, weights: Array | None, start: int) -> S_co:
         """Return the sum over the rows."""
 
 
@@ -71,7 +75,7 @@ class Batches(Protocol):
     def sample(self) -> Sample:
         """Rows by a rule of their places: the same ones however rows are split."""
 
-    def summed(self, stage: str, function: BlockFunction) -> Any:
+    def summed(self, stage: str, function: BlockFunction[S]) -> S:
         """Sum a function over all rows; ``stage`` names the pass over them."""
 
 
@@ -113,7 +117,7 @@ class RowsInMemory:
         Y = np.asarray(dense(Y), dtype=np.float64)
         return Sample(X, Y, weights, rows, self.known)
 
-    def summed(self, stage: str, function: BlockFunction) -> Any:
+    def summed(self, stage: str, function: BlockFunction[S]) -> S:
         """Sum a function over all rows."""
         return function(self.X, self.Y, self.weights, 0)
 

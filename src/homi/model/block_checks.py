@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from homi.base.targets import check_target
 from homi.base.validation import check_block
 from homi.model.batch_checks import batch_target, naming
-from homi.typing import Matrix
+from homi.typing import Matrix, Values
 
 
 @dataclass(frozen=True)
@@ -17,14 +16,14 @@ class Expected:
 
     n_features: int
     n_labels: int
-    feature_names: tuple[Any, ...] | None = None
-    label_names: tuple[Any, ...] | None = None
-    classes: Any = None
+    feature_names: tuple[str, ...] | None = None
+    label_names: tuple[object, ...] | None = None
+    classes: Values | None = None
 
 
 def checked_rows(
     X: Matrix, number: int, start: int, stop: int, expected: Expected
-) -> Any:
+) -> Matrix:
     """Return rows ``start`` to ``stop`` as floats, dense or sparse."""
     with naming(number, start, X, None, kind="block"):
         return _rows(X, stop - start, expected)
@@ -61,7 +60,7 @@ def _rows(X: Matrix, n_rows: int, expected: Expected) -> Matrix:
     return X
 
 
-def _indicator(y: Matrix, expected: Expected) -> Any:
+def _indicator(y: Matrix, expected: Expected) -> Matrix:
     if expected.classes is not None:
         return batch_target(y, expected.classes).indicator
     _check_names(y, expected.label_names, "labels")
@@ -79,7 +78,7 @@ def _indicator(y: Matrix, expected: Expected) -> Any:
     return target.indicator
 
 
-def _check_names(block: Any, names: tuple[Any, ...] | None, what: str) -> None:
+def _check_names(block: Matrix, names: tuple[object, ...] | None, what: str) -> None:
     columns = getattr(block, "columns", None)
     if names is not None and columns is not None and tuple(columns) != names:
         wrong = [str(x) for x in columns if x not in names][:4]

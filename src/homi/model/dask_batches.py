@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 
 from homi.arrays import dense
-from homi.model.batches import BlockFunction, Sample, sample_places
+from homi.model.batches import BlockFunction, S, Sample, sample_places
 from homi.model.block_checks import checked_block
 from homi.model.dask_rows import DaskRows
 from homi.typing import Matrix
@@ -42,7 +41,7 @@ class DaskBatches:
         X, Y = taken_with_labels(self.rows.blocks, places, self._check)
         return Sample(X, np.asarray(dense(Y), dtype=np.float64), None, places)
 
-    def summed(self, stage: str, function: BlockFunction) -> Any:
+    def summed(self, stage: str, function: BlockFunction[S]) -> S:
         """Sum a function over all rows, in a fixed order."""
         from homi.distributed import summed
 
@@ -50,9 +49,9 @@ class DaskBatches:
         return summed(self.rows.blocks, placed, self._check, placed=True)
 
     @property
-    def _check(self) -> Any:
+    def _check(self) -> partial[tuple[Matrix, Matrix]]:
         return partial(checked_block, expected=self.rows.expected)
 
 
-def _unweighted(function: BlockFunction, X: Matrix, Y: Matrix, start: int) -> Any:
+def _unweighted(function: BlockFunction[S], X: Matrix, Y: Matrix, start: int) -> S:
     return function(X, Y, None, start)

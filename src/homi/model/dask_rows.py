@@ -6,9 +6,11 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from homi.base.targets import Target, check_target
@@ -26,12 +28,15 @@ from homi.moments import Moments
 from homi.typing import Fields, Matrix
 
 if TYPE_CHECKING:
+    from homi.distributed.blocks import Blocks
     from homi.model.route import Route
+
+S = TypeVar("S")
 
 log = logging.getLogger("homi")
 
 
-def is_collection(data: Any) -> bool:
+def is_collection(data: object) -> bool:
     """Return True for Dask arrays, data frames and series."""
     return hasattr(data, "__dask_graph__")
 
@@ -40,15 +45,21 @@ def is_collection(data: Any) -> bool:
 class DaskRows:
     """Rows and labels in blocks, which are checked where they are."""
 
-    blocks: Any
+    blocks: Blocks
     target: Target
-    sample_weight: Any = None
+    sample_weight: ArrayLike | None = None
     label_weight: Array | None = None
 
     way = "a Dask collection"
 
     @classmethod
-    def of(cls, model: Any, X: Matrix, y: Matrix, sample_weight: Any) -> DaskRows:
+    def of(
+        cls,
+        model: BaseEstimator,
+        X: Matrix,
+        y: Matrix,
+        sample_weight: ArrayLike | None,
+    ) -> DaskRows:
         """Check columns and labels without computing rows."""
         _check_both(X, y)
         from homi.distributed import row_blocks
@@ -102,7 +113,7 @@ class DaskRows:
             moments = replace(moments, H=H)
         return Built(FeatureSpace(None, *in_units(moments, standardize)))
 
-    def _summed(self, function: Callable[[Any, Any], Any]) -> Any:
+    def _summed(self, function: Callable[[Matrix, Matrix], S]) -> S:
         """Sum a function of rows and labels over all blocks."""
         from homi.distributed import summed
 
@@ -159,7 +170,7 @@ def _check_both(X: Matrix, Y: Matrix) -> None:
             )
 
 
-def _described(blocks: Any) -> Target:
+def _described(blocks: Blocks) -> Target:
     """Names and classes of the labels, without the labels themselves."""
     like = blocks.y_like
     if like.ndim == 1:
@@ -173,5 +184,5 @@ def _described(blocks: Any) -> Target:
     return replace(target, names=np.array(list(like.columns), dtype=object))
 
 
-def _names(like: Any) -> tuple[Any, ...] | None:
+def _names(like: Matrix) -> tuple[str, ...] | None:
     return tuple(like.columns) if hasattr(like, "columns") else None

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from homi.graph import Neighbors, nearest, neighbor_laplacian
 from homi.linalg import Array
+from homi.model.fitted_attributes import Scaling, SpaceBasis
 from homi.model.kernel_map import KernelMap, Triangle
-from homi.model.range_basis import RangeBasis
 from homi.moments import Moments, column_scaling
-from homi.solver import Basis, ScaledRows, compact_rows, is_wide
+from homi.solver import ScaledRows, compact_rows, is_wide
 from homi.typing import Indices, Matrix
 
 #: From this many features on, fewer rows than half of them are fitted in the space
@@ -29,7 +29,7 @@ class RowSpace(NamedTuple):
 
     mean: Array
     scale: Array
-    basis: Basis | Triangle | RangeBasis
+    basis: SpaceBasis
 
     def features(self, X: Matrix) -> Array:
         """Return coordinates of rows, projected onto the space if they are new."""
@@ -58,7 +58,7 @@ class FeatureSpace:
         space of the rows or of the landmarks; None where they are not.
     """
 
-    features: Any
+    features: Matrix
     moments: Moments
     mean: Array
     scale: Array
@@ -67,9 +67,9 @@ class FeatureSpace:
     row_space: RowSpace | None = None
 
     @property
-    def scaling(self) -> tuple[Any, ...]:
+    def scaling(self) -> Scaling:
         """Mean, scale and, if compacted, basis: from a solution to the features."""
-        return self.row_space or (self.mean, self.scale)
+        return Scaling(*(self.row_space or (self.mean, self.scale)))
 
     @property
     def n_features(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -11,8 +11,26 @@ from homi.solver import Params
 from homi.typing import Fields
 
 
+class SpaceBasis(Protocol):
+    """Orthonormal basis of a space that features were projected onto."""
+
+    def written_out(self) -> Array:
+        """Return the basis as an array of shape (n_features, size)."""
+
+    def widen(self, W: Array, out: Array) -> Array:
+        """Compute ``out = QW`` with the basis Q."""
+
+
+class Scaling(NamedTuple):
+    """Mean and scale of the features, and a basis where they were compacted."""
+
+    mean: Array
+    scale: Array
+    basis: SpaceBasis | None = None
+
+
 def fitted_attributes(
-    params: Params, mean: Array, scale: Array, basis: Any = None
+    params: Params, mean: Array, scale: Array, basis: SpaceBasis | None = None
 ) -> Fields:
     """Return attributes by name; ``basis`` maps compacted features back."""
     if basis is None:
@@ -31,7 +49,7 @@ def fitted_attributes(
     }
 
 
-def _widened(params: Params, scale: Array, basis: Any) -> tuple[Array, Array]:
+def _widened(params: Params, scale: Array, basis: SpaceBasis) -> tuple[Array, Array]:
     """Return W and WB for features as given; B is applied to the smaller matrix.
 
     Both may take gigabytes: each is written once, where it stays.

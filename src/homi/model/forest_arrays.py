@@ -29,7 +29,7 @@ def checked(arrays: Arrays) -> Arrays:
     """Return the arrays; raise ValueError if they are not those of a forest."""
     _check(set(arrays) == set(TYPES), f"has other arrays than {', '.join(TYPES)}")
     for name, kind in TYPES.items():
-        fits: Any = arrays[name].dtype.name == kind and arrays[name].ndim == 1
+        fits: object = arrays[name].dtype.name == kind and arrays[name].ndim == 1
         _check(fits, f"has a {name} that is not a 1-D array of {kind}")
     sizes = arrays["sizes"]
     fits = sizes.shape == (2,) and ((sizes > 0) & (sizes < 2**31)).all()
@@ -42,7 +42,7 @@ def checked(arrays: Arrays) -> Arrays:
 def _check_nodes(a: Arrays) -> None:
     (n_trees, n_features), feature = a["sizes"].tolist(), a["feature"]
     inner = np.flatnonzero(feature >= 0)
-    fits: Any = len(feature) == n_trees + 2 * len(inner) < 2**31
+    fits: object = len(feature) == n_trees + 2 * len(inner) < 2**31
     _check(fits, "has nodes without children, or too many")
     # Children come after their parent: there are no circles.
     _check((n_trees + 2 * np.arange(len(inner)) > inner).all(), "has a circle")
@@ -53,7 +53,7 @@ def _check_nodes(a: Arrays) -> None:
     _check(fits, "has thresholds that are not finite, or too few")
 
 
-def _depth(n_trees: int, feature: NDArray[Any]) -> int:
+def _depth(n_trees: int, feature: NDArray[np.int32]) -> int:
     n_inner = np.concatenate([[0], np.cumsum(feature >= 0)])
     depth, start, end = -1, 0, n_trees
     while end > start:
@@ -63,7 +63,7 @@ def _depth(n_trees: int, feature: NDArray[Any]) -> int:
 
 def _check_leaves(a: Arrays) -> None:
     share, value, label, weight = (a[k] for k in ("share", "value", "label", "weight"))
-    fits: Any = len(share) > 0 and ((share > 0) & (share < 1)).all()
+    fits: object = len(share) > 0 and ((share > 0) & (share < 1)).all()
     _check(fits, "has shares of labels outside (0, 1)")
     starts = np.concatenate([[0], a["end"]])
     n_leaves = np.count_nonzero(a["feature"] < 0)
@@ -80,6 +80,6 @@ def _check_leaves(a: Arrays) -> None:
     _check(fits, "has leaves whose weight is not positive")
 
 
-def _check(fits: Any, else_it: str) -> None:
+def _check(fits: object, else_it: str) -> None:
     if not fits:
         raise ValueError(f"the forest {else_it}; fit and save the model again.")

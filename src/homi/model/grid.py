@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from homi.model.graphs import warn_of_few_rows
 from homi.model.kernel_map import KERNELS
 from homi.typing import Matrix
+
+if TYPE_CHECKING:
+    from homi.model.cross_validated_fit import CrossValidatedFit
 
 #: Penalties tried by default.
 _LAMS = tuple(float(x) for x in np.logspace(-3, 4, 15))
@@ -56,7 +60,7 @@ class Grid:
         return min(self.widths, key=lambda w: abs(np.log(w)), default=1.0)
 
 
-def build_grid(model: Any, X: Matrix, n: int) -> Grid:
+def build_grid(model: CrossValidatedFit, X: Matrix, n: int) -> Grid:
     """Return the grid of the parameters of a HOMICV.
 
     X is the sample, and n the number of all rows.
@@ -84,7 +88,7 @@ def build_grid(model: Any, X: Matrix, n: int) -> Grid:
 
 
 def check_values(
-    name: str, given: Any, default: tuple[float, ...] = ()
+    name: str, given: ArrayLike | None, default: tuple[float, ...] = ()
 ) -> tuple[float, ...]:
     """Return positive numbers; γ = 0 is always tried and need not be given."""
     if given is None:
@@ -102,7 +106,7 @@ def check_values(
     return values
 
 
-def _checked_neighbors(given: Any, n: int) -> list[int]:
+def _checked_neighbors(given: ArrayLike, n: int) -> list[int]:
     counts = [int(s) for s in check_values("n_neighbors", given)]
     if counts and counts != list(NEIGHBORS):
         warn_of_few_rows(max(counts), n)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from homi.typing import Array, Fields, Mask
+from homi.typing import Array, Fields, Mask, Names
 
 #: Most scores that are rated; of more, evenly spaced rows are.
 _MOST_SCORES = 2e7
@@ -21,7 +18,7 @@ def held_out_quality(
     Y: Array,
     scores: Array,
     predicted: Mask,
-    names: NDArray[Any],
+    names: Names,
     known: Mask | None = None,
 ) -> tuple[dict[str, float], Fields]:
     """Return metrics of all labels, and a table of the labels as a dict of lists.
@@ -74,6 +71,6 @@ def _label(y: Mask, s: Array, predicted: Mask, known: Mask) -> tuple[float, ...]
     return p, int(predicted.sum()), int((y & predicted).sum()), auc
 
 
-def _share(part: Any, whole: Any) -> Any:
+def _share(part: Array, whole: Array) -> Array:
     """Return part / whole, and 0 where both are 0."""
     return part / np.maximum(whole, 1)

@@ -5,18 +5,15 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from numbers import Integral, Real
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.exceptions import ConvergenceWarning
 
 from homi.base._compat import CallbackSupportMixin, Interval, StrOptions
 from homi.base.classifier import LinearMultiLabelClassifier
 from homi.base.validation import checks_parameters, reports_to_callbacks
-from homi.base.warn import warn
 from homi.base.weights import check_sample_weight
 from homi.joint import KnownLabelsMixin
 from homi.model.batches import row_slices
@@ -30,8 +27,8 @@ from homi.model.partial_fit import PartialFitMixin
 from homi.model.requires import check, paragraph
 from homi.model.route import Fitted, choose_route
 from homi.model.rows_input import InMemoryRows, RowsInput
+from homi.model.sweeps import SweepCallbacks, warn_of_sweeps
 from homi.model.weights import check_label_weight
-from homi.solver import OnSweep, total
 from homi.typing import Array, Fields, Matrix, MatrixLike, RandomState
 
 #: The default, about which nobody is warned.
@@ -67,8 +64,7 @@ class HOMI(
     Parameters
     ----------
     lam : float in [0, inf), default=1.0
-        λ, the ridge penalty. With 0 and a singular problem, the solution of least norm
-        is found.
+        λ, the ridge penalty. With 0, a singular problem has its least-norm solution.
     beta : float in (0, inf), default=2.0
         β, the weight of the regression of the labels on each other. With
         ``correlation="held-out"``, the strength of the label correction.
@@ -83,20 +79,17 @@ class HOMI(
         regression with a graph.
     graph : {"auto", "exact", "approximate", "anchors"}, default="auto"
         How neighbors are found. ``"exact"`` compares all pairs of rows.
-        ``"approximate"`` finds nearly all of them with an inverted-list index
-        (``graph_recall_``). ``"anchors"`` connects each row to the nearest of a few
-        k-means centers instead, in one pass and in time linear in the rows, and so
-        works in batches. ``"auto"`` is exact up to 50,000 rows, and up to 100,000 of
-        few features; beyond, what the free memory allows. ``graph_`` has the choice.
+        ``"approximate"`` finds nearly all of them with an inverted-list index.
+        ``"anchors"`` connects each row to the nearest of a few k-means centers instead,
+        in one pass, and so works in batches. ``"auto"`` is exact up to 50,000 rows, and
+        up to 100,000 of few features; beyond, what the free memory allows.
     n_anchors : int in [1, inf), default=64
-        Number of anchors, with ``graph="anchors"``; fewer where there are not four
-        rows for each.
+        Number of anchors; fewer where there are not four rows for each.
     kernel : {"rbf", "laplacian", "polynomial", "cosine"}, callable, default=None
         Kernel of Nyström features, which the scores are linear in instead of the
         features. The graph is of the rows as they are. A callable takes two rows.
     n_components : int in [1, inf), default=1000
-        Largest number of Nyström features: landmarks drawn from the rows. Ignored if
-        ``kernel=None``.
+        Largest number of Nyström features: landmarks drawn from the rows.
     kernel_params : dict or None, default=None
         Parameters of the kernel: ``gamma`` (not that of the graph), ``degree`` and
         ``coef0``, as in scikit-learn, or those of a callable. The default ``gamma`` of
@@ -106,21 +99,18 @@ class HOMI(
         Whether to scale every feature to mean 0 and variance 1, for the graph and the
         penalty. Sparse rows stay sparse.
     penalize_bias : bool, default=True
-        Whether λ also penalizes the intercepts z and t, as in the paper. With few rows
-        and a large λ that lowers the scores of every label; False leaves intercepts
-        free, as in ridge regression.
+        Whether λ also penalizes the intercepts z and t, as in the paper, which lowers
+        all scores if λ is large. False leaves them free, as in ridge regression.
     sweep : {"joint", "paper"}, default="joint"
         ``"joint"`` solves (W, z) and (B, t) as two blocks, accelerated. ``"paper"``
         sweeps over the four blocks of the paper's Algorithm 1.
     missing_labels : {"error", "ignore"}, default="error"
         What NaN in Y means. ``"ignore"``: the label is not known. It is filled in from
-        the features and the known labels of its row, then used as a known one; see
-        ``filled_labels_``.
+        the features and the known labels of its row, then used as a known one.
     solver : {"auto", "direct", "iterative"}, default="auto"
         ``"direct"`` factors matrices of features × features once. ``"iterative"`` has
         none of them: it minimizes the same objective by products with the rows, for
-        many and sparse features or many labels. Both can work in the space of the rows
-        where these are fewer than the features. ``"auto"`` takes the iterative one
+        many and sparse features or many labels. ``"auto"`` takes the iterative one
         where the direct one would need too much memory or be slower, and logs why.
     init : {"zeros", "random"}, default="zeros"
         Start of the sweeps. The paper's Algorithm 1 says zeros, its text random.
@@ -130,8 +120,7 @@ class HOMI(
         The sweeps end when one lowers the objective by no more than this share.
     random_state : int, RandomState instance or None, default=0
         Seed of the landmarks of a kernel, of ``init="random"``, of the anchors and of
-        the approximate graph; nothing else is random. None for another one at each
-        fit.
+        the approximate graph. None for another one at each fit.
 
     Attributes
     ----------
@@ -144,30 +133,25 @@ class HOMI(
         B in the paper: entry (i, j) says how the score of label i moves label j.
     label_bias_ : ndarray of shape (n_labels,)
         t in the paper.
-    coef_ : ndarray of shape (n_labels, n_features)
-        Coefficients of the scores, ``(WB)ᵀ``.
-    intercept_ : ndarray of shape (n_labels,)
-        Intercepts of the scores, less the threshold of one half.
+    coef_, intercept_ : ndarray of shape (n_labels, n_features) and (n_labels,)
+        Coefficients ``(WB)ᵀ`` and intercepts of the scores, less one half.
     filled_labels_ : ndarray of shape (n_samples, n_labels)
         Only with ``missing_labels="ignore"``: Y with a number between 0 and 1 for each
         label that was not known.
     history_ : list of dict
         Terms of the objective after each sweep: ``"features"`` and ``"labels"``, the
-        two regressions with their penalties, and ``"graph"``. Their sum is the
-        objective.
+        two regressions with their penalties, and ``"graph"``.
     n_iter_ : int
         Number of sweeps.
     solver_ : {"direct", "iterative"}
         The solver taken.
     label_rank_ : int
         Number of directions of the labels in which B was free: all of them, except
-        with the iterative solver above 5,000 labels, where it is diagonal in the
-        others.
+        with the iterative solver above 5,000 labels; it is diagonal in the others.
     graph_ : {"exact", "approximate", "anchors", "none"}
         The graph that was built; "none" if γ = 0.
     graph_recall_ : float
-        Only with the approximate graph: the share of true neighbors that it has,
-        measured on 200 rows.
+        Share of true neighbors in the approximate graph, measured on 200 rows.
     classes_ : ndarray
         Numbers of the labels, or the classes of a 1-D y.
     label_names_ : ndarray of shape (n_labels,)
@@ -188,9 +172,9 @@ class HOMI(
 
     The objective is not convex: different starts can end in different minima. On 60
     small problems (``benchmarks/starts.py``), zeros were as good as the best of five
-    random starts with γ = 1, and up to 23 % above it with γ = 10. To try other starts,
-    fit with ``init="random"`` and several ``random_state``, and keep the model of the
-    least ``sum(history_[-1].values())``.
+    random starts with γ = 1, and up to 23 % above it with γ = 10. Other starts are
+    ``init="random"`` with several ``random_state``; compare the sums of
+    ``history_[-1]``.
 
     References
     ----------
@@ -317,28 +301,32 @@ class HOMI(
         """
         rows = self._rows(X, y, sample_weight, label_weight)
         route = choose_route(self.get_params(deep=False), rows)
-        with _Sweeps(self, X, y) as sweeps:
+        with SweepCallbacks(self, X, y) as sweeps:
             fitted = route.fit(rows, sweeps.hook)
         return self._store(fitted)
 
     def _rows(
-        self, X: Matrix, y: Matrix, sample_weight: Any, label_weight: Any
+        self,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: ArrayLike | None,
+        label_weight: ArrayLike | None,
     ) -> RowsInput:
         """Check what was given. Nothing later asks which kind of rows it is."""
         if is_collection(X) or is_collection(y):
             given = self.get_params(deep=False) | {"sample_weight": sample_weight}
             check(DaskRows.way, given)
-            rows: Any = DaskRows.of(self, X, y, sample_weight)
+            rows: DaskRows | InMemoryRows = DaskRows.of(self, X, y, sample_weight)
             self._keep_target(rows.target)
         else:
             unknown = self.missing_labels == "ignore"
-            X, target = self._check_fit_input(X, y, unknown=unknown)
-            weights = check_sample_weight(sample_weight, X.shape[0])
-            rows = InMemoryRows(X, target, weights)
+            checked, target = self._check_fit_input(X, y, unknown=unknown)
+            weights = check_sample_weight(sample_weight, checked.shape[0])
+            rows = InMemoryRows(checked, target, weights)
         if self.gamma > 0 and self.n_neighbors != _NEIGHBORS:
             warn_of_few_rows(self.n_neighbors, rows.shape[0])
-        label_weight = check_label_weight(label_weight, rows.target.names)
-        return replace(rows, label_weight=label_weight)
+        weight = check_label_weight(label_weight, rows.target.names)
+        return replace(rows, label_weight=weight)
 
     def _features(self, X: Matrix) -> Matrix:
         return X if self._kernel_map is None else self._kernel_map(X)
@@ -372,19 +360,9 @@ class HOMI(
             self.__dict__.pop(name, None)
             if value is not None:
                 setattr(self, name, value)
-        self._warn_of_sweeps(solution.converged)
+        if not solution.converged:
+            warn_of_sweeps(self.history_, self.max_iter, self.tol)
         return self
-
-    def _warn_of_sweeps(self, converged: bool) -> None:
-        # A callback may also have ended the sweeps: that is no failure.
-        if converged or self.n_iter_ < self.max_iter:
-            return
-        warn(
-            f"HOMI ended after {self.n_iter_} sweeps without converging: the last "
-            f"one still lowered the objective, now {total(self.history_[-1]):.6g}, "
-            f"by more than the share tol={self.tol:g}; increase max_iter or tol.",
-            ConvergenceWarning,
-        )
 
 
 if HOMI.__doc__ is not None:
@@ -392,45 +370,3 @@ if HOMI.__doc__ is not None:
     HOMI.__doc__ = HOMI.__doc__.replace(
         "    {requires}", textwrap.indent(_lines, "    ")
     )
-
-
-class _Sweeps:
-    """Tell scikit-learn's callbacks of a fit and its sweeps; a callback may end it."""
-
-    def __init__(self, estimator: Any, X: Matrix, y: Matrix) -> None:
-        self._estimator, self._data = estimator, {"X": X, "y": y}
-        self._fit = estimator._init_callback_context(max_subtasks=estimator.max_iter)
-
-    def __enter__(self) -> _Sweeps:
-        self._fit.call_on_fit_task_begin(estimator=self._estimator, **self._data)
-        return self
-
-    def __exit__(self, kind: Any, *_: Any) -> None:
-        if kind is None:
-            self._fit.call_on_fit_task_end(
-                estimator=self._estimator,
-                **self._data,
-                reconstruction_attributes=lambda: {},
-            )
-
-    def hook(self, scaling: tuple[Any, ...], kernel_map: Any) -> OnSweep | None:
-        """Return what the solver calls after each sweep; None if nobody listens."""
-        if not getattr(self._estimator, "_skl_callbacks", None):
-            return None
-        return partial(self._after, scaling, kernel_map)
-
-    def _after(
-        self, scaling: tuple[Any, ...], kernel_map: Any, terms: Any, params: Any
-    ) -> bool:
-        def attributes() -> Fields:
-            return fitted_attributes(params(), *scaling) | {"_kernel_map": kernel_map}
-
-        sweep = self._fit.subcontext(task_name="sweep")
-        sweep.call_on_fit_task_begin(estimator=self._estimator, **self._data)
-        stop: bool = sweep.call_on_fit_task_end(
-            estimator=self._estimator,
-            **self._data,
-            metadata={"objective": dict(terms)},
-            reconstruction_attributes=attributes,
-        )
-        return stop

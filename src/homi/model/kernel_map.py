@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,7 +98,7 @@ class KernelMap:
         *,
         standardize: bool,
         rng: np.random.RandomState,
-        weights: Any = None,
+        weights: Array | None = None,
     ) -> None:
         self.scaler = Scaler(X, weights) if standardize else None
         rows, self.kernel = self._scaled(X), kernel
@@ -151,7 +150,7 @@ class KernelMap:
         mean: Array = K.mean(axis=0)
         return mean if self.normalization is None else self.normalization @ mean
 
-    def _scaled(self, X: Matrix) -> Any:
+    def _scaled(self, X: Matrix) -> Matrix:
         return X if self.scaler is None else self.scaler(X)
 
 
@@ -260,7 +259,7 @@ def _known(kernel: str, params: Fields) -> Fields:
 
 
 def _widths(
-    kernel: str, rows: Any, rng: np.random.RandomState, given: Fields
+    kernel: str, rows: Matrix, rng: np.random.RandomState, given: Fields
 ) -> dict[str, float]:
     """Return the widths that are not given, by the median distance."""
     names = RATES.get(kernel, {})

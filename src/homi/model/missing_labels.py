@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from homi.arrays import dense
 from homi.base.targets import Target
@@ -13,7 +10,7 @@ from homi.linalg import Array
 from homi.model.features import FeatureSpace
 from homi.model.fold_scores import FilledLabels, folds, part_of
 from homi.solver.impute import LabelImputer, RowsWithMoments, impute_labels
-from homi.typing import Mask, Matrix
+from homi.typing import Mask, Matrix, Names
 
 
 def fill_missing_labels(
@@ -73,7 +70,7 @@ def _impute(
     return impute_labels(rows, Y, known)
 
 
-def check_known_somewhere(known: Mask, names: NDArray[Any]) -> None:
+def check_known_somewhere(known: Mask, names: Names) -> None:
     """Raise an error that names labels without any known entry."""
     nowhere = [repr(name) for name in names[~known.any(axis=0)]]
     if nowhere:

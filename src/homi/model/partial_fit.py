@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
 
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length
 
+from homi.base.classifier import MultiLabelClassifier
 from homi.base.validation import check_rows, checks_parameters
 from homi.base.warn import warn
 from homi.graph import AnchorPlan, anchor_moments, plan_anchors
@@ -23,9 +25,9 @@ from homi.model.batch_checks import (
 from homi.model.features import FeatureSpace
 from homi.model.graphs import Sums
 from homi.model.requires import check, unmet
-from homi.model.route import choose_route
+from homi.model.route import Fitted, choose_route
 from homi.model.rows_input import Built
-from homi.typing import Matrix, MatrixLike
+from homi.typing import Matrix, MatrixLike, RandomState
 
 if TYPE_CHECKING:
     from homi.model.route import Route
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+H = TypeVar("H", bound="PartialFitMixin")
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ class SummedRows:
         return Built(FeatureSpace(None, *units), sums=self.sums)
 
 
-def _takes_batches(model: Any) -> bool:
+def _takes_batches(model: PartialFitMixin) -> bool:
     if why := unmet("partial_fit", model.get_params(deep=False)):
         raise AttributeError(why)
     return True
@@ -70,12 +73,22 @@ def _available_for_batches(method: Callable[P, R]) -> Callable[P, R]:
     return available_if(_takes_batches)(method)
 
 
-class PartialFitMixin:
+class PartialFitMixin(MultiLabelClassifier):
     """``partial_fit`` of HOMI: sums over rows are kept, the rows are not."""
 
     _sums: Sums | None
     _n_batches: int
     graph_: str
+
+    gamma: float
+    n_anchors: int
+    n_neighbors: int
+    standardize: bool
+    random_state: RandomState
+
+    @abstractmethod
+    def _store(self, fitted: Fitted, n_batches: int = 1) -> Self:
+        """Set all fitted attributes."""
 
     @_available_for_batches
     @checks_parameters
@@ -120,24 +133,24 @@ class PartialFitMixin:
             return fit_sums(self, sums, n_batches + 1)
 
 
-def check_parameters(model: Any) -> None:
+def check_parameters(model: PartialFitMixin) -> None:
     """Raise ValueError for parameters that batches cannot be fitted with."""
     model._validate_params()
     check("partial_fit", model.get_params(deep=False))
 
 
-def seed_of(model: Any) -> int:
+def seed_of(model: PartialFitMixin) -> int:
     """Return the seed of the plan: a number from the parameter ``random_state``."""
     return int(check_random_state(model.random_state).randint(2**31 - 1))
 
 
 def add_batch(
-    model: Any,
+    model: PartialFitMixin,
     sums: Sums | None,
     number: int,
     X: Matrix,
     y: Matrix,
-    classes: Any = None,
+    classes: ArrayLike | None = None,
     plan: AnchorPlan | None = None,
 ) -> Sums:
     """Return the sums with one more batch, which is the first if there are none.
@@ -156,7 +169,7 @@ def add_batch(
     )
 
 
-def fit_sums(model: Any, sums: Sums, n_batches: int) -> Any:
+def fit_sums(model: H, sums: Sums, n_batches: int) -> H:
     """Fit the model to all rows in the sums of that many batches."""
     rows = SummedRows(sums, len(model.label_names_))
     route = choose_route(model.get_params(deep=False), rows)
@@ -164,10 +177,10 @@ def fit_sums(model: Any, sums: Sums, n_batches: int) -> Any:
 
 
 def check_batch(
-    model: Any,
+    model: MultiLabelClassifier,
     X: Matrix,
     y: Matrix,
-    classes: Any,
+    classes: ArrayLike | None,
     number: int,
     seen: int,
     *,
@@ -178,14 +191,20 @@ def check_batch(
         return _checked(model, X, y, classes, first)
 
 
-def check_batch_rows(model: Any, X: Matrix, number: int, seen: int) -> Matrix:
+def check_batch_rows(
+    model: MultiLabelClassifier, X: Matrix, number: int, seen: int
+) -> Matrix:
     """Return the rows of a batch that is not the first; errors name it and its row."""
     with naming(number, seen, X, None):
         return check_rows(model, X, reset=False)
 
 
 def _checked(
-    model: Any, X: Matrix, y: Matrix, classes: Any, first: bool
+    model: MultiLabelClassifier,
+    X: Matrix,
+    y: Matrix,
+    classes: ArrayLike | None,
+    first: bool,
 ) -> tuple[Matrix, Matrix]:
     if y is None:
         raise ValueError(
@@ -207,7 +226,9 @@ def _checked(
     return X, target.indicator
 
 
-def _known_classes(model: Any, classes: Any, first: bool) -> Any:
+def _known_classes(
+    model: MultiLabelClassifier, classes: ArrayLike | None, first: bool
+) -> ArrayLike | None:
     """Classes of a 1-D y: given, or known from before."""
     target = getattr(model, "_target", None)
     if target is None or target.kind == "multilabel-indicator":
@@ -215,7 +236,7 @@ def _known_classes(model: Any, classes: Any, first: bool) -> Any:
     return classes if first and classes is not None else model.classes_
 
 
-def _plan(model: Any, X: Matrix) -> AnchorPlan:
+def _plan(model: PartialFitMixin, X: Matrix) -> AnchorPlan:
     n_anchors = model.n_anchors if model.gamma > 0 else 0
     if X.shape[0] < n_anchors:
         warn(

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from numbers import Real
+from typing import NamedTuple
 
-#: Any number above 0.
+#: A number above 0.
 POSITIVE = "a positive number"
 
 
 class Way(NamedTuple):
     """A way to fit, the values that it takes, and what to do with others."""
 
-    takes: dict[str, tuple[Any, ...]]
+    takes: dict[str, tuple[object, ...]]
     why: str
     instead: str
 
 
 #: What needs no more than moments, which are sums over rows.
-_MOMENTS: dict[str, tuple[Any, ...]] = {
+_MOMENTS: dict[str, tuple[object, ...]] = {
     "kernel": (None,),
     "correlation": ("labels", "identity"),
     "missing_labels": ("error",),
@@ -65,7 +66,7 @@ REQUIRES = {
 }
 
 
-def unmet(way: str, given: Mapping[str, Any]) -> str:
+def unmet(way: str, given: Mapping[str, object]) -> str:
     """Say which of the given values a way to fit does not take; "" for none."""
     takes, why, instead = REQUIRES[way]
     for name, allowed in takes.items():
@@ -79,7 +80,7 @@ def unmet(way: str, given: Mapping[str, Any]) -> str:
     return ""
 
 
-def check(way: str, given: Mapping[str, Any]) -> None:
+def check(way: str, given: Mapping[str, object]) -> None:
     """Raise ValueError for a value that a way to fit does not take."""
     if problem := unmet(way, given):
         raise ValueError(problem)
@@ -99,24 +100,26 @@ def paragraph() -> str:
     )
 
 
-def _is_allowed(name: str, given: Mapping[str, Any], allowed: tuple[Any, ...]) -> bool:
+def _is_allowed(
+    name: str, given: Mapping[str, object], allowed: tuple[object, ...]
+) -> bool:
     value = given[name]
     if name == "graph" and given.get("gamma", 1) == 0:
         return True
     if allowed == (POSITIVE,):
-        return bool(value > 0)
+        return isinstance(value, Real) and float(value) > 0
     if name.endswith("_weight"):
         return value is None
     return value in allowed
 
 
-def _advice(name: str, allowed: tuple[Any, ...]) -> str:
+def _advice(name: str, allowed: tuple[object, ...]) -> str:
     if name.endswith("_weight"):
         return f"leave {name} out"
     return f"use {_listed(name, allowed).replace('``', '')}"
 
 
-def _listed(name: str, allowed: tuple[Any, ...]) -> str:
+def _listed(name: str, allowed: tuple[object, ...]) -> str:
     if allowed == (POSITIVE,):
         return f"``{name} > 0``"
     if name.endswith("_weight"):

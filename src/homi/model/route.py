@@ -18,6 +18,7 @@ from homi.graph import neighbor_laplacian
 from homi.graph.approximate import ApproximateSearch
 from homi.linalg import Array
 from homi.model.features import is_compacted
+from homi.model.fitted_attributes import Scaling
 from homi.model.graphs import Sums
 from homi.model.kernel_map import KernelMap
 from homi.model.requires import check, unmet
@@ -53,15 +54,14 @@ DIRECT_BYTES = 4 * 2**30
 log = logging.getLogger("homi")
 
 #: Scaling and kernel map of the features -> what is called after each sweep, if any.
-MakeHook = Callable[[tuple[Any, ...], KernelMap | None], OnSweep | None]
+MakeHook = Callable[[Scaling, KernelMap | None], OnSweep | None]
 
 
 class Fitted(NamedTuple):
     """What a fit leaves behind: a solution, its scaling, and facts about the route."""
 
     solution: Solution
-    #: Mean and scale of the features, and a basis where they were compacted.
-    scaling: tuple[Any, ...]
+    scaling: Scaling
     graph: str
     solver: str
     label_rank: int
@@ -198,10 +198,10 @@ class Route:
             beta=settings.beta,
             gamma=settings.gamma,
         )
-        scaling: tuple[Any, ...] = (mean, scale)
+        scaling = Scaling(mean, scale)
         if self.compact:
             given, basis = compacted(given)
-            scaling = (mean, scale, basis)
+            scaling = Scaling(mean, scale, basis)
         solution = solve_rows(
             given,
             factored=self.factored,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from scipy import sparse
 
 from homi.arrays import dense
 from homi.base.targets import Target
 from homi.base.weights import drop_zero_weight
+from homi.graph import AnchorPlan
 from homi.linalg import Array
 from homi.model.features import (
     FeatureSpace,
@@ -39,7 +40,7 @@ class Built(NamedTuple):
 
     features: FeatureSpace
     #: Labels of these rows; None where they are not in memory.
-    labels: Any = None
+    labels: Matrix = None
     #: Sums that more batches can be added to.
     sums: Sums | None = None
     #: Share of the true neighbors that an approximate graph has.
@@ -162,7 +163,7 @@ def _build(X: Matrix, Y: Matrix, weights: Array | None, route: Route) -> Built:
     return Built(features)
 
 
-def _plan(X: Matrix, route: Route) -> Any:
+def _plan(X: Matrix, route: Route) -> AnchorPlan:
     return plan_of(
         X,
         route.settings.n_neighbors,

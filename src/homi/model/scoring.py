@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,7 @@ _LEAST = 1e-6
 
 #: From labels (0/1), scores (a label is predicted above one half) and weights of the
 #: rows, or of each label of each row, or None, to a value. Greater is better.
-Objective = Callable[[Any, Array, Array | None], float]
+Objective = Callable[[Matrix, Array, Array | None], float]
 
 
 def negative_log_loss(Y: Matrix, scores: Array, weights: Array | None = None) -> float:
@@ -27,7 +26,7 @@ def negative_log_loss(Y: Matrix, scores: Array, weights: Array | None = None) ->
     return -log_loss(Y, np.clip(scores, _LEAST, 1.0 - _LEAST), weights)
 
 
-def average_precision(Y: Matrix, scores: Array, weights: Any = None) -> float:
+def average_precision(Y: Matrix, scores: Array, weights: Array | None = None) -> float:
     """Return the micro-averaged average precision of labels that are known.
 
     Weights have no other effect. The value of scikit-learn's
@@ -73,15 +72,15 @@ def check_missing(scoring: str | Callable[..., float]) -> None:
         )
 
 
-def objective(scoring: str | Callable[[Any, Array], float]) -> Objective:
+def objective(scoring: str | Callable[[Matrix, Array], float]) -> Objective:
     """Return the objective of a name, or of a function of labels and scores."""
     if callable(scoring):
         return _of_function(scoring)
     return _OWN[scoring] if scoring in _OWN else _of_metric(scoring)
 
 
-def _of_function(function: Callable[[Any, Array], float]) -> Objective:
-    def value(Y: Any, scores: Array, weights: Array | None = None) -> float:
+def _of_function(function: Callable[[Matrix, Array], float]) -> Objective:
+    def value(Y: Matrix, scores: Array, weights: Array | None = None) -> float:
         return function(Y, scores)
 
     return value
@@ -92,7 +91,7 @@ def _of_metric(name: str) -> Objective:
     sign = 1.0 if metric.greater_is_better else -1.0
     cut = metric.response == "predict"
 
-    def value(Y: Any, scores: Array, weights: Array | None = None) -> float:
+    def value(Y: Matrix, scores: Array, weights: Array | None = None) -> float:
         given = (scores > 0.5).astype(np.int8) if cut else scores
         return sign * metric(Y, given)
 

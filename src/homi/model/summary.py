@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from html import escape
-from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from homi.typing import Fields
+from homi.typing import Array, Fields, Names
 
 #: Labels that are listed as best and as worst.
 _MOST = 5
@@ -22,6 +21,11 @@ _TITLES = {
 
 class SummaryMixin:
     """``summary``, and the same below scikit-learn's diagram in a notebook."""
+
+    best_params_: Fields
+    label_names_: Names
+    label_weight_: Array | None
+    n_features_in_: int
 
     def summary(self) -> str:
         """Return what was chosen, held-out metrics, and the best and worst labels.
@@ -43,7 +47,7 @@ class SummaryMixin:
         page: str = super()._repr_html_inner()  # type: ignore[misc]
         return page + _html(self)
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, str]:
         """Return scikit-learn's bundle for notebooks with the summary."""
         bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
         if "text/html" in bundle:
@@ -51,7 +55,7 @@ class SummaryMixin:
         return bundle
 
 
-def _html(model: Any) -> str:
+def _html(model: SummaryMixin) -> str:
     if not hasattr(model, "best_estimator_"):
         return ""
     pairs = [*_facts(model)]
@@ -65,7 +69,7 @@ def _html(model: Any) -> str:
     return f"<table>{cells}</table>"
 
 
-def _facts(model: Any) -> list[tuple[str, str]]:
+def _facts(model: SummaryMixin) -> list[tuple[str, str]]:
     """Return title and text of what was chosen and of the held-out metrics."""
     size = f"{len(model.label_names_)} labels, {model.n_features_in_} features"
     facts = [(type(model).__name__, size), ("chosen", _chosen(model))]
@@ -75,7 +79,7 @@ def _facts(model: Any) -> list[tuple[str, str]]:
     return facts
 
 
-def _chosen(model: Any) -> str:
+def _chosen(model: SummaryMixin) -> str:
     params: Fields = model.best_params_
     parts = [
         f"{params['kernel']} kernel" if params.get("kernel") else "linear features",
@@ -89,10 +93,12 @@ def _chosen(model: Any) -> str:
         parts.append("a weight for each label")
     if getattr(model, "forest_", None) is not None:
         parts.append("averaged with a forest")
+    if getattr(model, "logistic_coef_", None) is not None:
+        parts.append("averaged with logistic regressions")
     return ", ".join(parts)
 
 
-def _labels(model: Any) -> list[tuple[str, list[tuple[str, str]]]]:
+def _labels(model: SummaryMixin) -> list[tuple[str, list[tuple[str, str]]]]:
     """Return the best and the worst labels, each with name and text."""
     table = getattr(model, "held_out_labels_", None)
     if table is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -39,7 +39,7 @@ class _Tree(NamedTuple):
     right: NDArray[np.int32]
     feature: NDArray[np.int32]
     threshold: NDArray[np.float32]
-    leaves: Any
+    leaves: sparse.csr_array
     weight: NDArray[np.float32]
     unseen: Indices
     leaf: Indices
@@ -53,7 +53,7 @@ def grow_trees(
     n_trees: int,
     seed: int,
     n_jobs: int | None,
-    **options: Any,
+    **options: object,
 ) -> Grown:
     """Grow trees; ``options`` are those of scikit-learn's DecisionTreeRegressor.
 
@@ -75,7 +75,7 @@ def grow_trees(
     return Grown(trees, numbers[np.concatenate(leaf)[by_row]], ends)
 
 
-def single(X: Matrix) -> Any:
+def single(X: Matrix) -> Matrix:
     """Return rows in single precision; larger values become its largest one."""
     if sparse.issparse(X):
         X = canonical(X).tocsr()
@@ -85,7 +85,7 @@ def single(X: Matrix) -> Any:
     return np.ascontiguousarray(within, dtype=np.float32)
 
 
-def _faster(rows: Any) -> Any:
+def _faster(rows: Matrix) -> Matrix:
     """Return rows, sparse only if few of their values are not 0; trees are the same."""
     count = np.count_nonzero(rows.data if sparse.issparse(rows) else rows)
     if count < _SPARSE * rows.shape[0] * rows.shape[1]:

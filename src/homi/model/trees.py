@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from homi.arrays import dense
-from homi.typing import Array, Indices
+from homi.typing import Array, Indices, Mask
 
 #: Levels that rows go down before those in a leaf are set aside.
 _LEVELS_AT_ONCE = 4
@@ -42,7 +41,7 @@ class Trees:
         n_trees: int,
         feature: NDArray[np.int32],
         threshold: NDArray[np.float32],
-        leaves: Any,
+        leaves: sparse.csr_array,
         weight: NDArray[np.float32],
     ) -> None:
         self.n_trees, self.feature, self.threshold = n_trees, feature, threshold
@@ -120,7 +119,7 @@ class Trees:
             node = self.parent[node[node >= self.n_trees]]
         return found
 
-    def _shares(self, path: Indices, place: Indices, is_on_path: Any) -> Array:
+    def _shares(self, path: Indices, place: Indices, is_on_path: Mask) -> Array:
         """Return the share of each label among the training rows of nodes on a path."""
         nearest = np.arange(len(self.feature))
         levels = list(self.levels())

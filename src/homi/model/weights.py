@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from homi.linalg import Array
+from homi.typing import Names
 
 
-def check_label_weight(label_weight: Any, names: NDArray[Any]) -> Array | None:
+def check_label_weight(label_weight: ArrayLike | None, names: Names) -> Array | None:
     """Return one positive weight for each label, or None where all are 1."""
     if label_weight is None:
         return None

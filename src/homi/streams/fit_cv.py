@@ -12,11 +12,12 @@ from homi.estimators import HOMICV
 from homi.graph import AnchorMoments
 from homi.graph.reservoir import Reservoir
 from homi.model import batches
-from homi.model.batches import BlockFunction, Sample, sample_places
+from homi.model.batches import BlockFunction, S, Sample, sample_places
 from homi.model.partial_fit import check_batch
 from homi.streams.checkpoint import Settings, State
 from homi.streams.fingerprint import digest
 from homi.streams.run import Run
+from homi.typing import Matrix, MatrixLike
 
 
 def check_homicv(model: HOMICV) -> None:
@@ -102,7 +103,7 @@ class HOMICVRun(Run):
         """Seed of the sample."""
         return self._state.reservoir.seed
 
-    def summed(self, stage: str, function: BlockFunction) -> Any:
+    def summed(self, stage: str, function: BlockFunction[S]) -> S:
         """Run stage 2 or 3: sum a function over all rows."""
         state = self._state
         if state.stage == stage:
@@ -129,7 +130,7 @@ class HOMICVRun(Run):
         else:
             self._state.total = AnchorMoments(total, None)
 
-    def _checked(self, X: Any, y: Any) -> Any:
+    def _checked(self, X: MatrixLike, y: MatrixLike) -> tuple[Matrix, Matrix]:
         state = self._state
         given = self._classes, state.batches + 1, state.rows
         return check_batch(self._model, X, y, *given, first=False)

@@ -15,6 +15,9 @@ from homi.typing import Array, Mask
 
 Method: TypeAlias = Literal["sigmoid", "isotonic"]
 
+#: Default κ.
+SHRINKAGE = {"sigmoid": 3.0, "isotonic": 30.0}
+
 
 class Map(Protocol):
     """A function from scores to probabilities."""

@@ -5,12 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+from sklearn.model_selection import KFold
 
 from homi.thresholds.objectives import Objective
+from homi.thresholds.rules import fit_rule
 from homi.typing import Array, Indices, Mask
 
 #: Standard errors by which a strategy must be better than no tuning.
 _CLEARLY = 2.0
+
+
+def unseen_labels(
+    S: Array,
+    Y: Mask,
+    objective: str,
+    strategy: str,
+    folds: KFold,
+    cells: Array | None = None,
+) -> Mask:
+    """Return cross-validated predictions, each fold by a rule of the others."""
+    found = np.empty_like(Y)
+    for rest, rows in folds.split(S):
+        w = None if cells is None else cells[rest]
+        rule = fit_rule(S[rest], Y[rest], objective, strategy, w)
+        found[rows] = rule(S[rows]) > 0
+    return found
 
 
 def choose_strategy(

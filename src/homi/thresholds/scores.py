@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from inspect import signature
-from typing import Any, Self
+from typing import Self, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 from sklearn import get_config
 from sklearn.base import BaseEstimator, clone
-from sklearn.model_selection import cross_val_predict
+from sklearn.model_selection import BaseCrossValidator, cross_val_predict
 from sklearn.pipeline import Pipeline
 
 from homi.arrays import dense
-from homi.typing import Array, Fields, Mask, MatrixLike
+from homi.typing import Array, Fields, Indices, Mask, Matrix, MatrixLike
+
+#: An indicator matrix, in floats if NaN stands for missing labels.
+Labels: TypeAlias = Array | Mask
+#: What scikit-learn takes as ``cv``.
+CrossValidation: TypeAlias = (
+    int | str | BaseCrossValidator | Iterable[tuple[Indices, Indices]]
+)
 
 
 def fit_labels(
-    estimator: Any, X: MatrixLike, Y: NDArray[Any], weights: Array | None = None
-) -> Any:
+    estimator: BaseEstimator, X: MatrixLike, Y: Labels, weights: Array | None = None
+) -> BaseEstimator:
     """Fit a clone to an indicator matrix; a single label is passed as a 1-D y.
 
     Most classifiers expect it so. A constant label stays a column, because a 1-D y
@@ -27,7 +35,7 @@ def fit_labels(
     return clone(estimator).fit(X, _as_target(Y), **weight_of(estimator, weights))
 
 
-def weight_of(estimator: Any, weights: Array | None) -> Fields:
+def weight_of(estimator: BaseEstimator, weights: Array | None) -> Fields:
     """Return the argument of ``fit`` that passes weights to a classifier."""
     if weights is None:
         return {}
@@ -46,7 +54,7 @@ def weight_of(estimator: Any, weights: Array | None) -> Fields:
     )
 
 
-def takes_missing_labels(estimator: Any) -> bool:
+def takes_missing_labels(estimator: BaseEstimator) -> bool:
     """Return True if a classifier, or one inside it, ignores missing labels."""
     params = estimator.get_params() if hasattr(estimator, "get_params") else {}
     names = [name for name in params if name.split("__")[-1] == "missing_labels"]
@@ -54,8 +62,8 @@ def takes_missing_labels(estimator: Any) -> bool:
 
 
 def fit_held_out(
-    estimator: Any, X: MatrixLike, Y: NDArray[Any], weights: Array | None = None
-) -> tuple[Any, Array]:
+    estimator: BaseEstimator, X: MatrixLike, Y: Labels, weights: Array | None = None
+) -> tuple[BaseEstimator, Array]:
     """Fit a clone, and return it with its own held-out scores."""
     if not hasattr(estimator, "fit_held_out"):
         raise TypeError(
@@ -68,14 +76,14 @@ def fit_held_out(
     return fitted, _checked(scores, Y.shape[1], estimator, "fit_held_out")
 
 
-def _as_target(Y: NDArray[Any]) -> NDArray[Any]:
+def _as_target(Y: Labels) -> Labels | Indices:
     if Y.dtype.kind == "f":
         return Y
     y = Y.astype(int)
     return y.ravel() if y.shape[1] == 1 and np.ptp(y) > 0 else y
 
 
-def label_scores(estimator: Any, X: MatrixLike, n_labels: int) -> Array:
+def label_scores(estimator: BaseEstimator, X: MatrixLike, n_labels: int) -> Array:
     """Return scores that can be compared between labels.
 
     Use the first method that the classifier has: ``ranking_scores`` (also of the last
@@ -96,7 +104,9 @@ def label_scores(estimator: Any, X: MatrixLike, n_labels: int) -> Array:
     )
 
 
-def label_probabilities(estimator: Any, X: MatrixLike, n_labels: int) -> Array:
+def label_probabilities(
+    estimator: BaseEstimator, X: MatrixLike, n_labels: int
+) -> Array:
     """Return the output of ``predict_proba``, an array or a list, as one array."""
     P = estimator.predict_proba(X)
     classes = getattr(estimator, "classes_", None)
@@ -109,7 +119,7 @@ def label_probabilities(estimator: Any, X: MatrixLike, n_labels: int) -> Array:
     return _checked(P, n_labels, estimator, "predict_proba")
 
 
-def _positive(P: NDArray[Any], classes: Any) -> NDArray[Any]:
+def _positive(P: Array, classes: ArrayLike | None) -> Array:
     """Return the column of class 1; a label constant in training has one column."""
     P = P.reshape(len(P), -1)
     if P.shape[1] == 1 and classes is not None and np.array_equal(classes, [0]):
@@ -117,12 +127,14 @@ def _positive(P: NDArray[Any], classes: Any) -> NDArray[Any]:
     return P[:, -1]
 
 
-def label_predictions(estimator: Any, X: MatrixLike, n_labels: int) -> Array:
+def label_predictions(estimator: BaseEstimator, X: MatrixLike, n_labels: int) -> Array:
     """Return the classifier's own predictions as 0 and 1."""
     return _checked(estimator.predict(X), n_labels, estimator, "predict")
 
 
-def _checked(values: Any, n_labels: int, estimator: Any, method: str) -> Array:
+def _checked(
+    values: Matrix, n_labels: int, estimator: BaseEstimator, method: str
+) -> Array:
     given = np.asarray(dense(values))
     found: Array = given.reshape(len(given), -1).astype(np.float64)
     name = type(estimator).__name__
@@ -143,13 +155,11 @@ def _checked(values: Any, n_labels: int, estimator: Any, method: str) -> Array:
 class AllResponses(BaseEstimator):  # type: ignore[misc]
     """All responses of a classifier side by side, for ``cross_val_predict``."""
 
-    def __init__(self, estimator: Any, n_labels: int) -> None:
+    def __init__(self, estimator: BaseEstimator, n_labels: int) -> None:
         self.estimator = estimator
         self.n_labels = n_labels
 
-    def fit(
-        self, X: MatrixLike, y: NDArray[Any], sample_weight: Array | None = None
-    ) -> Self:
+    def fit(self, X: MatrixLike, y: Labels, sample_weight: Array | None = None) -> Self:
         """Fit a clone."""
         self.estimator_ = fit_labels(self.estimator, X, y, sample_weight)
         return self
@@ -165,10 +175,10 @@ class AllResponses(BaseEstimator):  # type: ignore[misc]
 
 
 def held_out_responses(
-    estimator: Any,
+    estimator: BaseEstimator,
     X: MatrixLike,
-    Y: NDArray[Any],
-    cv: Any,
+    Y: Labels,
+    cv: CrossValidation,
     n_jobs: int | None,
     weights: Array | None = None,
 ) -> tuple[Array, Mask, Array]:

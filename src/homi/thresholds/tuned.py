@@ -5,46 +5,39 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ParamSpec, Self, TypeVar
+from typing import ParamSpec, Self, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
-from sklearn.base import MetaEstimatorMixin
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.model_selection import KFold
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from homi.arrays import canonical, dense
+from homi.arrays import dense
 from homi.base._compat import Interval, StrOptions, take_rows
-from homi.base.classifier import (
-    LinearMultiLabelClassifier,
-    MultiLabelClassifier,
-    agreeing,
-    strictly_inside,
-)
-from homi.base.targets import Target, check_target
+from homi.base.classifier import LinearMultiLabelClassifier, agreeing, strictly_inside
 from homi.base.validation import checks_parameters
 from homi.base.weights import check_sample_weight
-from homi.thresholds.calibrate import Method, fit_maps, held_out_maps
-from homi.thresholds.choose import choose_strategy
+from homi.thresholds.calibrate import SHRINKAGE, Method, fit_maps, held_out_maps
+from homi.thresholds.choose import choose_strategy, unseen_labels
 from homi.thresholds.objectives import OBJECTIVES
 from homi.thresholds.reliability import expected_calibration_error
-from homi.thresholds.rules import (
-    FITS,
-    Cardinality,
-    Thresholds,
-    TopLabels,
-    fit_rule,
-)
+from homi.thresholds.rules import FITS, Cardinality, Thresholds, TopLabels, fit_rule
 from homi.thresholds.scores import (
+    CrossValidation,
     fit_held_out,
     fit_labels,
     held_out_responses,
     label_probabilities,
     label_scores,
     takes_missing_labels,
+)
+from homi.thresholds.wrapper import (
+    WrappedClassifier,
+    canonical_rows,
+    shuffled_folds,
 )
 from homi.typing import Array, Mask, MatrixLike, RandomState
 
@@ -54,21 +47,18 @@ R = TypeVar("R")
 #: Strategies that "auto" chooses from; among equally good ones the first.
 AUTO = ("zero", "global", "per_label")
 
-#: Default κ.
-SHRINKAGE = {"sigmoid": 3.0, "isotonic": 30.0}
 
-
-def _has_probabilities(self: Any) -> bool:
-    if self.calibration is not None:
+def _has_probabilities(model: TunedThresholds) -> bool:
+    if model.calibration is not None:
         return True
-    return hasattr(getattr(self, "estimator_", self.estimator), "predict_proba")
+    return hasattr(getattr(model, "estimator_", model.estimator), "predict_proba")
 
 
 def _available_if_probabilities(method: Callable[P, R]) -> Callable[P, R]:
     return available_if(_has_probabilities)(method)
 
 
-class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):  # type: ignore[misc]
+class TunedThresholds(WrappedClassifier):
     r"""Tune the thresholds of any multi-label classifier for an objective.
 
     Cross-validation gives held-out scores s: each fold is scored by a classifier that
@@ -139,15 +129,8 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):  # type: ignore
         Expected calibration error on held-out rows. ``"before"``: the classifier's
         own probabilities, nan if it has none. ``"after"``: the fitted maps,
         cross-validated over five folds.
-    classes_ : ndarray
-        Indices of the labels, or the two classes of a 1-D y.
-    label_names_ : ndarray of shape (n_labels,)
-        Names of the labels: columns of a data frame, the second class of a 1-D y, or
-        y0, y1, …
-    n_features_in_ : int
-        Number of features seen in ``fit``, if the classifier has it.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, likewise.
+    classes_, label_names_, n_features_in_, feature_names_in_
+        As in :class:`homi.HOMI`.
 
     Notes
     -----
@@ -212,11 +195,11 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):  # type: ignore
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: BaseEstimator,
         *,
         objective: str = "hamming",
         strategy: str = "per_label",
-        cv: Any = 5,
+        cv: CrossValidation = 5,
         calibration: Method | None = "sigmoid",
         shrinkage: float | None = None,
         n_jobs: int | None = None,
@@ -259,24 +242,24 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):  # type: ignore
         self : object
             The fitted classifier.
         """
-        X = _canonical(X)
-        target = self._check_labels(X, y)
-        Y: Mask = dense(target.indicator) > 0
+        X = canonical_rows(X)
+        unknown = takes_missing_labels(self.estimator)
+        target = self._check_labels(X, y, unknown=unknown)
+        Y, known = dense(target.indicator) > 0, target.known
         weights = check_sample_weight(sample_weight, len(Y))
-        known = target.known
         if weights is not None and (self.cv == "own" or isinstance(self.cv, Integral)):
             kept = np.flatnonzero(weights)
             X, Y, weights = take_rows(X, kept), Y[kept], weights[kept]
             known = None if known is None else known[kept]
-        given: NDArray[Any] = Y if known is None else np.where(known, Y, np.nan)
+        given: Array | Mask = Y if known is None else np.where(known, Y, np.nan)
         cells = self._cells(Y, known, weights)
         rng = check_random_state(self.random_state)
-        inner = _folds(5, len(Y), rng)
+        inner = shuffled_folds(5, len(Y), rng)
         if self.cv == "own":
             self.estimator_, S = fit_held_out(self.estimator, X, given, weights)
             own, P = S > 0, np.full_like(S, np.nan)
         else:
-            cv = _folds(self.cv, len(Y), rng)
+            cv = shuffled_folds(self.cv, len(Y), rng)
             rows = self.estimator, X, given
             S, own, P = held_out_responses(*rows, cv, self.n_jobs, weights)
             self.estimator_ = fit_labels(*rows, weights)
@@ -298,25 +281,6 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):  # type: ignore
         w = np.ones(len(Y)) if weights is None else weights
         return np.where(known is None or known, w[:, None], np.zeros(Y.shape))
 
-    def _check_labels(self, X: MatrixLike, y: MatrixLike) -> Target:
-        if y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but "
-                "the target y is None; pass the labels as the second argument."
-            )
-        target = check_target(y, unknown=takes_missing_labels(self.estimator))
-        kind = target.encoding.kind
-        if kind == "multiclass":
-            raise ValueError(
-                "Only binary classification is supported. The type of the target is "
-                f"{kind}: each row has one of {len(target.classes)} classes, which "
-                "needs no thresholds; pass a 0/1 column for each label."
-            )
-        check_consistent_length(X, target.indicator)
-        self.classes_, self.label_names_ = target.classes, target.names
-        self._target = target.encoding
-        return target
-
     def _tune(
         self, S: Array, Y: Mask, own: Mask, folds: KFold, cells: Array | None
     ) -> None:
@@ -324,7 +288,7 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):  # type: ignore
         objective = OBJECTIVES[self.objective]
         auto = self.strategy == "auto"
         unseen = {
-            strategy: self._unseen(S, Y, strategy, folds, cells)
+            strategy: unseen_labels(S, Y, self.objective, strategy, folds, cells)
             for strategy in (AUTO if auto else [self.strategy])
         }
         tests = (rows for _, rows in folds.split(S))
@@ -351,17 +315,6 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):  # type: ignore
         elif isinstance(rule, Cardinality):
             self.cardinality_ = rule.regression
 
-    def _unseen(
-        self, S: Array, Y: Mask, strategy: str, folds: KFold, cells: Array | None
-    ) -> Mask:
-        """Return cross-validated predictions, each fold by a rule of the others."""
-        found = np.empty_like(Y)
-        for rest, rows in folds.split(S):
-            w = None if cells is None else cells[rest]
-            rule = fit_rule(S[rest], Y[rest], self.objective, strategy, w)
-            found[rows] = rule(S[rows]) > 0
-        return found
-
     def _calibrate(
         self, S: Array, Y: Mask, P: Array, folds: KFold, cells: Array | None
     ) -> None:
@@ -384,25 +337,15 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):  # type: ignore
         calibrated = self.calibration is not None
         return calibrated and self.objective == "hamming" and thresholds
 
-    @property
-    def n_features_in_(self) -> int:
-        """Number of features that the classifier was fitted to."""
-        return self.estimator_.n_features_in_
-
-    @property
-    def feature_names_in_(self) -> NDArray[Any]:
-        """Names of the features that the classifier was fitted to."""
-        return self.estimator_.feature_names_in_
-
     def _raw_scores(self, X: MatrixLike) -> Array:
         check_is_fitted(self, "estimator_")
-        return label_scores(self.estimator_, _canonical(X), len(self.label_names_))
+        return label_scores(self.estimator_, canonical_rows(X), len(self.label_names_))
 
     def _checked_scores(self, X: MatrixLike) -> Array:
         return self._scores(X)
 
     def _scores(self, X: MatrixLike) -> Array:
-        raw = self._raw_scores(X)
+        raw = self._raw_scores(X)  # checks that it is fitted
         return self._rule(raw)
 
     def ranking_scores(self, X: MatrixLike) -> Array:
@@ -428,10 +371,9 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):  # type: ignore
         """Return the probability of each label, calibrated on held-out scores.
 
         It is strictly between 0 and 1. For ``objective="hamming"`` with thresholds, it
-        exceeds one half exactly where the label is predicted; a probability on the
-        wrong side of one half is moved next to it. Other objectives may predict
-        labels of lower probability. With ``calibration=None`` the probabilities are
-        those of the wrapped classifier, which must have them.
+        exceeds one half exactly where the label is predicted. Other objectives may
+        predict labels of lower probability. With ``calibration=None`` the probabilities
+        are those of the wrapped classifier, which must have them.
 
         Parameters
         ----------
@@ -447,7 +389,7 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):  # type: ignore
         check_is_fitted(self, "estimator_")
         if self.calibration is None:
             q = len(self.label_names_)
-            P = label_probabilities(self.estimator_, _canonical(X), q)
+            P = label_probabilities(self.estimator_, canonical_rows(X), q)
         else:
             P = self._maps(self._raw_scores(X))
         if self._is_agreeing:
@@ -456,29 +398,3 @@ class TunedThresholds(MetaEstimatorMixin, MultiLabelClassifier):  # type: ignore
         if self._target.kind == "binary":
             return np.hstack([1.0 - P, P])
         return self._like(X, P)
-
-    def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's tags."""
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
-        tags.input_tags.allow_nan = get_tags(self.estimator).input_tags.allow_nan
-        return tags
-
-
-def _canonical(X: MatrixLike) -> Any:
-    """Return sparse rows that no classifier needs to repair in the caller's buffers."""
-    return canonical(X) if sparse.issparse(X) else X
-
-
-def _folds(cv: Any, n_samples: int, rng: np.random.RandomState) -> Any:
-    """Return shuffled folds for a number, at most as many as rows; others as is."""
-    if not isinstance(cv, Integral):
-        return cv
-    if n_samples < 2:
-        raise ValueError(
-            f"cross-validation is not possible with n_samples = {n_samples}; pass at "
-            "least 2 rows."
-        )
-    seed = rng.randint(np.iinfo(np.int32).max)
-    return KFold(min(cv, n_samples), shuffle=True, random_state=seed)
