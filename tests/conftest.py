@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 import sklearn
+from hypothesis import settings
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
@@ -25,6 +26,10 @@ from homi.metrics import PAPER_METRICS, evaluate, macro_auc
 from homi.model import final_odds
 from homi.moments import Moments
 from homi.solver import Problem
+
+# A slow machine is no error.
+settings.register_profile("homi", deadline=None)
+settings.load_profile("homi")
 
 if os.name == "posix":
     # Workers of Dask are forked from a process that has imported most already.
@@ -252,12 +257,12 @@ def tab(chromium):
 
 @pytest.fixture(scope="session")
 def page_of_six(tmp_path_factory):
-    return written(tmp_path_factory.mktemp("six"), 6, LABELS, lam=30.0)
+    return written(tmp_path_factory.mktemp("six"), 6, LABELS)
 
 
 @pytest.fixture(scope="session")
 def page_of_many(tmp_path_factory):
-    return written(tmp_path_factory.mktemp("many"), 983, MANY, tol=0.01)
+    return written(tmp_path_factory.mktemp("many"), 983, MANY)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from scipy.special import expit
 from homi.typing import Array, Indices, Mask
 
 #: Least variance of a label. A rare label that occurs has no huge residual then.
-_LEAST_VARIANCE = 0.02 * 0.98
+LEAST_VARIANCE = 0.02 * 0.98
 #: Added to the diagonal, for labels that are constant.
 _JITTER = 1e-6
 #: From so many known sets on, a precision matrix of all labels pays.
@@ -24,7 +24,7 @@ _MANY_SETS = 8
 
 def deviations(P: Array) -> Array:
     """Return standard deviations of labels with probabilities P, bounded from below."""
-    return np.sqrt(np.maximum(P * (1.0 - P), _LEAST_VARIANCE))
+    return np.sqrt(np.maximum(P * (1.0 - P), LEAST_VARIANCE))
 
 
 def scaled_residuals(log_odds: Array, Y: Array) -> Array:

@@ -27,9 +27,9 @@ from homi.typing import Array
 #: Log-odds of a label that is known: finite, as metrics require.
 KNOWN = 1e9
 #: Closer than this to 0 and 1, an expected label is bent to become a probability.
-_TAIL = 0.02
+TAIL = 0.02
 #: Least probability that a posterior over seen sets gives to a label.
-_LEAST = 0.01
+LEAST_SHARE = 0.01
 
 
 class Weights(NamedTuple):
@@ -205,11 +205,11 @@ def gaussian_shift(log_odds: Array, shift: Array) -> Array:
 def _bent_log_odds(p: Array) -> Array:
     """Log-odds of p, which continue slowly below 0 and above 1."""
     distance = np.minimum(p, 1.0 - p)
-    tail = _TAIL**2 / (2.0 * _TAIL - np.minimum(distance, _TAIL))
-    odds: Array = logit(np.where(distance < _TAIL, tail, distance))
+    tail = TAIL**2 / (2.0 * TAIL - np.minimum(distance, TAIL))
+    odds: Array = logit(np.where(distance < TAIL, tail, distance))
     return np.where(p < 0.5, odds, -odds)
 
 
 def _set_log_odds(p: Array) -> Array:
-    found: Array = logit(_LEAST + (1.0 - 2.0 * _LEAST) * p)
+    found: Array = logit(LEAST_SHARE + (1.0 - 2.0 * LEAST_SHARE) * p)
     return found

@@ -33,8 +33,9 @@ class AddLabelCVMixin:
 
         The label is fitted to the features that were chosen, linear or of a kernel,
         with a weight of its own by leave-one-out errors, and calibrated. Its scores
-        are not corrected by those of other labels, a forest has no share in them, and
-        known labels say nothing about it, nor it about them: for that, fit again.
+        are not corrected by those of other labels, a forest or a logistic regression
+        has no share in them, and known labels say nothing about it, nor it about them:
+        for that, fit again.
 
         Parameters
         ----------
@@ -124,6 +125,9 @@ def _append(
         share = (y.sum() + 0.5) / (len(y) + 1.0)
         model.forest_ = model.forest_.with_label(share)
         model.forest_slope_ = np.append(model.forest_slope_, 0.0)
+    if model.logistic_coef_ is not None:
+        none = np.zeros((len(model.logistic_coef_), 1))
+        model.logistic_coef_ = np.hstack([model.logistic_coef_, none])
     if model.label_weight_ is not None:
         model.label_weight_ = np.append(model.label_weight_, label.weight)
     if getattr(model, "joint_model_", None) is not None:

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from homi import memory
@@ -30,6 +31,7 @@ from homi.model.forest import Forest
 from homi.model.grid import GAMMAS, build_grid, check_values
 from homi.model.held_out_quality import held_out_quality
 from homi.model.homi import HOMI
+from homi.model.kept_scores import KeptScores, data_key
 from homi.model.missing_labels import check_known_somewhere
 from homi.model.requires import check
 from homi.model.scoring import Array, check_missing, objective
@@ -61,6 +63,7 @@ class CrossValidatedFit(
     n_components: int
     standardize: bool | Literal["auto"]
     trees: bool | Literal["auto"]
+    logistic: bool | Literal["auto"]
     calibration: Literal["sigmoid"] | None
     time_budget: float | None
     missing_labels: Literal["error", "ignore"]
@@ -74,6 +77,7 @@ class CrossValidatedFit(
     odds_offset_: Array | None
     forest_: Forest | None
     forest_slope_: Array | None
+    logistic_coef_: Array | None
 
     _label_squares = 2
 
@@ -87,7 +91,8 @@ class CrossValidatedFit(
         keep: bool,
     ) -> Array | None:
         """Fit, and return the held-out scores if they are to be kept."""
-        self._check_trees()
+        self._kept_scores: KeptScores | None = None
+        self._check_members()
         unknown = self.missing_labels == "ignore"
         rows, target = self._check_fit_input(X, y, unknown=unknown)
         every, weights = rows, check_sample_weight(sample_weight, rows.shape[0])
@@ -100,13 +105,41 @@ class CrossValidatedFit(
         # A graph needs all rows at once.
         most = rows.shape[0] if self._has_graph() else batches.SAMPLE_ROWS
         held = RowsInMemory(rows, indicator, weights, self._seed(), most, known)
+        keep = keep or held.n <= most
         held_out, filled = self._fit_reported(X, y, held, given, keep=keep)
         self._store_filled(filled, every, target, counted)
-        if held_out is None or counted.all():
-            return held_out
-        scores = self._scores(every)
-        scores[counted] = held_out
-        return scores
+        if held_out is not None and not counted.all():
+            scores = self._scores(every)
+            scores[counted] = held_out
+            held_out = scores
+        if held_out is not None and given is None:
+            key = data_key(every, target, sample_weight, self.get_params())
+            self._kept_scores = KeptScores(key, held_out)
+        return held_out
+
+    def kept_held_out_scores(
+        self, X: MatrixLike, y: MatrixLike, sample_weight: ArrayLike | None = None
+    ) -> Array | None:
+        """Return the held-out scores of the last fit, if it was to these rows.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in ``fit``.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_labels) or None
+            What ``fit_held_out`` would return without a fit; None after a fit to other
+            rows, to more than 20,000 rows, or with other parameters.
+        """
+        kept: KeptScores | None = getattr(self, "_kept_scores", None)
+        if kept is None:
+            return None
+        unknown = self.missing_labels == "ignore"
+        rows, target = clone(self)._check_fit_input(X, y, unknown=unknown)
+        key = data_key(rows, target, sample_weight, self.get_params())
+        return kept.scores if key == kept.key else None
 
     def _fit_collections(
         self,
@@ -116,7 +149,8 @@ class CrossValidatedFit(
         label_weight: ArrayLike | None,
     ) -> None:
         """Fit to Dask collections."""
-        self._check_trees()
+        self._kept_scores = None
+        self._check_members()
         asked = {"sample_weight": sample_weight, "missing_labels": self.missing_labels}
         check(DaskRows.way, asked)
         rows = DaskRows.of(self, X, y, None)
@@ -150,7 +184,7 @@ class CrossValidatedFit(
         Return the held-out scores, if they are kept, and labels, if some were missing.
         """
         self.odds_slope_ = self.odds_offset_ = self.forest_slope_ = None
-        self.forest_ = None
+        self.forest_ = self.logistic_coef_ = None
         self._check_in_memory(rows)
         X, Y, weights, _, known = rows.sample
         grid, seed = build_grid(self, X, rows.n), rows.seed
@@ -178,24 +212,27 @@ class CrossValidatedFit(
                 rows,
                 chosen,
                 trees=self.trees,
+                logistic=self.logistic,
                 keep=keep,
                 seed=seed,
                 n_jobs=self.n_jobs,
             )
             assert found.odds is not None
             self.odds_slope_, self.odds_offset_, self.forest_slope_ = found.odds
-            self.forest_ = found.forest
+            self.forest_, self.logistic_coef_ = found.forest, found.logistic_coef
         self._store(search, chosen)
         self._rate(Y, found.sample, known)
         self.joint_model_ = self._fit_joint_model(found.sample, Y, weights, known)
         return found.held_out, None if known is None else chosen.labels
 
-    def _check_trees(self) -> None:
-        if self.trees is True and self.calibration is None:
-            raise ValueError(
-                "trees=True needs calibration='sigmoid': a forest is averaged with "
-                "log-odds; leave calibration at its default, or pass trees=False."
-            )
+    def _check_members(self) -> None:
+        for name, model in (("trees", "forest"), ("logistic", "logistic regression")):
+            if getattr(self, name) is True and self.calibration is None:
+                raise ValueError(
+                    f"{name}=True needs calibration='sigmoid': a {model} is averaged "
+                    f"with log-odds; leave calibration at its default, or pass "
+                    f"{name}=False."
+                )
 
     def _check_in_memory(self, rows: Batches) -> None:
         """Raise ValueError for what needs all rows, if only a sample is in memory."""
@@ -204,6 +241,7 @@ class CrossValidatedFit(
         for name, asked, off in (
             ("gammas", self._has_graph(), "()"),
             ("trees", self.trees is True, "'auto'"),
+            ("logistic", self.logistic is True, "'auto'"),
             ("missing_labels", self.missing_labels != "error", "'error'"),
         ):
             if asked:

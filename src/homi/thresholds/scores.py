@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
 from inspect import signature
 from typing import Self, TypeAlias
@@ -64,14 +65,21 @@ def takes_missing_labels(estimator: BaseEstimator) -> bool:
 def fit_held_out(
     estimator: BaseEstimator, X: MatrixLike, Y: Labels, weights: Array | None = None
 ) -> tuple[BaseEstimator, Array]:
-    """Fit a clone, and return it with its own held-out scores."""
+    """Fit a clone, and return it with its own held-out scores.
+
+    A classifier that is fitted to these rows and has kept its scores is only copied.
+    """
     if not hasattr(estimator, "fit_held_out"):
         raise TypeError(
             f"{type(estimator).__name__} has no method fit_held_out, which cv='own' "
             "requires; pass a number of folds as cv."
         )
-    fitted = clone(estimator)
     given = {} if weights is None else {"sample_weight": weights}
+    if hasattr(estimator, "kept_held_out_scores"):
+        kept = estimator.kept_held_out_scores(X, _as_target(Y), **given)
+        if kept is not None:
+            return copy.copy(estimator), kept
+    fitted = clone(estimator)
     scores = fitted.fit_held_out(X, _as_target(Y), **given)
     return fitted, _checked(scores, Y.shape[1], estimator, "fit_held_out")
 

@@ -95,7 +95,7 @@ class TunedThresholds(KnownDecisionsMixin, WrappedClassifier):
         Number of shuffled folds, or any other ``cv`` of scikit-learn. Every row must
         be in exactly one test fold. ``"own"`` uses the held-out scores of a classifier
         that has a method ``fit_held_out``, as :class:`homi.HOMICV`; it is fitted only
-        once.
+        once, and not again if it is already fitted to the same rows.
     calibration : {"sigmoid", "isotonic"} or None, default="sigmoid"
         Map from scores to probabilities. None keeps those of the classifier.
     shrinkage : float in [0, inf] or None, default=None
