@@ -42,7 +42,7 @@ def fit_on_workers(X, Y):
 
 
 def bytes_moved(n, m, q, anchors=64):
-    """What the blocks send: their moments, and their ties to the anchors."""
+    """What the blocks send: their moments, and their edges to the anchors."""
     return -(-n // BLOCK) * 8 * (m * m + m * q + q * q + anchors * m)
 
 
