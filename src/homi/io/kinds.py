@@ -47,6 +47,7 @@ from homi.io.values import decode, encode
 from homi.model.homi import HOMI
 from homi.model.homi_cv import HOMICV
 from homi.thresholds import TunedThresholds
+from homi.thresholds.rules import fitted_rule, set_rule
 from homi.thresholds.wrapper import WrappedClassifier
 from homi.typing import Fields
 
@@ -141,9 +142,10 @@ def _load_pipeline(node: Node, source: Source, depth: int) -> Pipeline:
 def _dump_tuned(model: TunedThresholds, out: Out) -> Node:
     measured = {name: encode(getattr(model, name), name) for name in _MEASURED}
     node: Node = {**facts_of(model), **measured}
-    node["rule"] = dump_rule(model._rule, out.under("rule"))
-    if hasattr(model, "_maps"):
-        node["maps"] = dump_maps(model._maps, out.under("maps"))
+    rule, maps = fitted_rule(model)
+    node["rule"] = dump_rule(rule, out.under("rule"))
+    if maps is not None:
+        node["maps"] = dump_maps(maps, out.under("maps"))
     node["estimator"] = dump(model.estimator_, out.under("estimator"))
     return node
 
@@ -151,10 +153,10 @@ def _dump_tuned(model: TunedThresholds, out: Out) -> Node:
 def _load_tuned(model: TunedThresholds, fitted: Node, source: Source, q: int) -> None:
     for name in _MEASURED:
         setattr(model, name, decode(fitted[name]))
-    model._rule = load_rule(fitted["rule"], source.under("rule"), q)
-    model._show_rule(q)
+    rule, maps = load_rule(fitted["rule"], source.under("rule"), q), None
     if "maps" in fitted:
-        model._maps = load_maps(fitted["maps"], source.under("maps"), q)
+        maps = load_maps(fitted["maps"], source.under("maps"), q)
+    set_rule(model, rule, maps)
 
 
 def _dump_dependence(model: LabelDependence, out: Out) -> Node:

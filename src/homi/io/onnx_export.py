@@ -20,6 +20,7 @@ from homi.model.forest import Forest
 from homi.model.homi import HOMI
 from homi.model.homi_cv import HOMICV
 from homi.thresholds import TunedThresholds
+from homi.thresholds.rules import fitted_rule
 from homi.typing import Array
 
 if TYPE_CHECKING:
@@ -139,9 +140,10 @@ def _built(
         probable = parts.probable
     scores, probabilities = raw, None
     if isinstance(model, TunedThresholds):
-        scores = parts.decisions(graph, raw, model._rule)
-        if model.calibration is not None:
-            probabilities = parts.calibrated(graph, raw, model._maps)
+        rule, maps = fitted_rule(model)
+        scores = parts.decisions(graph, raw, rule)
+        if model.calibration is not None and maps is not None:
+            probabilities = parts.calibrated(graph, raw, maps)
         elif model.estimator_._target.kind == "multilabel-indicator":
             probabilities = probable(graph, raw)
         if probabilities is not None and model._is_agreeing:
