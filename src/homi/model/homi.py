@@ -27,7 +27,7 @@ from homi.model.partial_fit import PartialFitMixin
 from homi.model.requires import check, documents_requirements
 from homi.model.route import Fitted, choose_route
 from homi.model.rows_input import InMemoryRows, RowsInput
-from homi.model.sweeps import SweepCallbacks, warn_of_sweeps
+from homi.model.sweep_callbacks import SweepCallbacks, warn_of_sweeps
 from homi.model.weights import check_label_weight
 from homi.typing import Array, Fields, Matrix, MatrixLike, RandomState
 
