@@ -10,6 +10,7 @@ DISTRIBUTION = "homi-learn"
 
 #: Import name of an optional package -> the extra that installs it.
 EXTRAS = {
+    "anywidget": "notebook",
     "arff": "data",
     "dask": "dask",
     "defusedxml": "data",
@@ -26,6 +27,7 @@ EXTRAS = {
     "river": "data",
     "scikit_posthocs": "bench",
     "statsmodels": "bench",
+    "tokenizers": "sentences",
 }
 
 
