@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 import sklearn
+from hypothesis import settings
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
@@ -25,6 +26,10 @@ from homi.metrics import PAPER_METRICS, evaluate, macro_auc
 from homi.model import final_odds
 from homi.moments import Moments
 from homi.solver import Problem
+
+# A slow machine is no error.
+settings.register_profile("homi", deadline=None)
+settings.load_profile("homi")
 
 if os.name == "posix":
     # Workers of Dask are forked from a process that has imported most already.

@@ -25,7 +25,7 @@ def literal_pairs(Y, n_partners):
 
 
 @given(seed=st.integers(0, 10_000), n_partners=st.integers(1, 5))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_pairs_and_cells(seed, n_partners):
     _, Y = random_rows(seed, n=50, q=6)
     YtY = Y.T @ Y

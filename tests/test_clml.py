@@ -240,7 +240,7 @@ def best_threshold(scores, Y):
 
 
 @given(seed=st.integers(0, 10_000), share=st.sampled_from([0.2, 0.6, 1.0]))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_threshold_is_the_most_accurate(seed, share):
     X, Y = random_rows(seed, n=30)
     Y *= np.random.default_rng(seed).random(Y.shape) < share

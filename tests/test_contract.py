@@ -40,7 +40,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 #: What takes long by its defaults does so for many members or candidates.
 SMALL = {
     "EnsembleOfChains": {"n_chains": 3},
-    "HOMICV": {"lams": [1.0, 10.0], "widths": [1.0]},
+    "HOMICV": {"lams": [1.0], "kernels": ["rbf"], "widths": [1.0]},
     # Where iterations end by a looser tolerance, rounding changes the eighth digit.
     "WRAP": {"tol": 1e-8},
 }

@@ -242,7 +242,7 @@ def test_a_step_on_the_correlations_is_the_projected_gradient(monkeypatch):
 
 
 @given(seed=st.integers(0, 10_000), scale=st.sampled_from([1e-3, 1.0, 1e3]))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_no_step_on_the_correlations_raises_the_objective(seed, scale):
     problem, literal, state, _ = make(seed % 50)
     rng = np.random.RandomState(seed)
@@ -315,7 +315,7 @@ def test_history_falls_to_a_stationary_point():
     lam=st.sampled_from([1e-3, 1.0, 1e3]),
     n_latent=st.integers(1, 8),
 )
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_no_update_raises_the_objective(seed, whole, local, ridge, lam, n_latent):
     X, Y = random_rows(seed, n=25, m=6, q=5)
     model = GLOCAL(lam, lam_local=local, lam_global=whole, lam_ridge=ridge)

@@ -11,7 +11,7 @@ import reference
 from homi.graph import Neighbors, laplacian, nearest, neighbor_laplacian
 from homi.graph.block_pairs import found_among
 
-repeatable = settings(deadline=None, derandomize=True, max_examples=60)
+repeatable = settings(derandomize=True, max_examples=60)
 
 FORMATS = {
     "dense": np.asarray,

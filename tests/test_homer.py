@@ -39,7 +39,7 @@ def literal_clusters(Y, k, rng, iterations):
 
 
 @given(st.integers(0, 1000), st.integers(2, 11), st.integers(2, 5))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_clusters_are_those_of_the_paper(seed, q, k):
     # Lengths that differ: no two labels are equally far from a center.
     Y = np.random.default_rng(seed).normal(size=(15, q))

@@ -474,22 +474,23 @@ def test_a_mean_of_log_odds_has_the_share_that_helps(noise):
     truth = rng.normal(size=(500, 4), scale=2.0)
     Y = (rng.random(truth.shape) < expit(truth)).astype(float)
     ours, trees = (truth + rng.normal(size=truth.shape, scale=s) for s in (1.0, noise))
-    alone, both = fit_log_odds(ours, Y), fit_blend(ours, 3 * trees + 1, Y)
+    members = [ours, 3 * trees + 1]
+    alone, both = fit_log_odds(ours, Y), fit_blend(members, Y)
     if noise == 100.0:
-        assert both.forest_slope is None
-        np.testing.assert_allclose(both(ours), alone(ours))
+        assert both.slopes[1] is None
+        np.testing.assert_allclose(both(members), alone(ours))
     else:
         losses = [
             log_loss(Y, expit(odds))
             for odds in (
-                both(ours, 3 * trees + 1),
+                both(members),
                 alone(ours),
                 fit_log_odds(trees, Y)(trees),
             )
         ]
         assert losses[0] < min(losses[1:]) - 0.01
         # Both say the same, on scales of their own.
-        np.testing.assert_allclose(both.forest_slope * 3, both.slope, rtol=0.3)
+        np.testing.assert_allclose(both.slopes[1] * 3, both.slopes[0], rtol=0.3)
 
 
 def test_trees_need_log_odds():

@@ -47,7 +47,7 @@ def literal(X, Y, test, base):
     base=st.sampled_from([None, RidgeClassifier(), KNeighborsClassifier(4)]),
     kind=st.sampled_from([np.asarray, sparse.csr_array]),
 )
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_sets_and_sums_are_those_of_the_twin(seed, base, kind):
     X, Y = random_rows(seed, n=50, m=5, q=4)
     test = np.random.default_rng(seed).normal(size=(8, 5))

@@ -77,7 +77,7 @@ def literal(X, Y, test, C, votes):
     votes=st.sampled_from(["hard", "soft"]),
     kind=st.sampled_from([np.asarray, sparse.csr_array]),
 )
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_scores_are_counted_votes(seed, C, votes, kind):
     X, Y = random_rows(seed, n=40, m=4, q=4)
     Y = np.column_stack([Y, Y[:, 1], np.zeros(40), np.ones(40)])

@@ -36,7 +36,7 @@ def modularity(weights, parts, resolution):
 
 
 @given(st.integers(0, 1000), st.sampled_from([0.5, 1.0, 2.0]))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_communities_are_those_of_networkx(seed, resolution):
     weights = random_graph(seed)
     found = {frozenset(part.tolist()) for part in communities(weights, resolution)}
@@ -48,7 +48,7 @@ def test_communities_are_those_of_networkx(seed, resolution):
 
 
 @given(st.integers(0, 1000), st.sampled_from([0.5, 1.0, 2.0]))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_no_two_communities_should_be_joined(seed, resolution):
     weights = random_graph(seed)
     parts = [part.tolist() for part in communities(weights, resolution)]

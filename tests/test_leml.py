@@ -38,7 +38,7 @@ def literal_sweep(X, Y, W, lam):
 
 
 @given(st.integers(0, 1000), st.integers(1, 6), st.sampled_from([0.3, 3.0, 30.0]))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_five_iterations_are_those_of_the_equations(seed, rank, lam):
     X, centered, Y = problem(seed)
     ridge = np.linalg.solve(X.T @ X + lam * np.eye(5), X.T @ centered)

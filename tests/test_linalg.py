@@ -14,7 +14,7 @@ from homi.linalg import (
     solve_two_sided,
 )
 
-repeatable = settings(deadline=None, derandomize=True, max_examples=100)
+repeatable = settings(derandomize=True, max_examples=100)
 
 SEEDS = st.integers(0, 2**32 - 1)
 SIZES = st.integers(1, 12)

@@ -61,7 +61,7 @@ def slopes(X, Y, margins, C, loss, allowed):
     kind=st.sampled_from([np.asarray, sparse.csr_array]),
     masked=st.booleans(),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_no_coordinate_lowers_the_objective(seed, n, m, C, loss, kind, masked):
     X, Y = random_rows(seed, n=n, m=m, q=3)
     allowed = np.random.default_rng(seed).random((m, 3)) < (0.6 if masked else 1.0)

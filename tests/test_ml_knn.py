@@ -58,7 +58,7 @@ def literal(X, Y, test, k, s):
     s=st.sampled_from([0.1, 1.0, 3.0]),
     kind=st.sampled_from([np.asarray, sparse.csr_array]),
 )
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_probabilities_are_those_of_the_paper(seed, k, s, kind):
     X, Y = random_rows(seed, n=25, m=4, q=3)
     test = np.random.default_rng(seed).normal(size=(6, 4))

@@ -36,7 +36,7 @@ def literal(X, Y, k):
 
 
 @given(st.integers(0, 1000), st.integers(1, 7), st.booleans())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_new_rows_lie_between_neighbors_and_have_their_labels(seed, k, is_sparse):
     X, Y = rare(seed)
     kind = sparse.csr_array if is_sparse else np.asarray

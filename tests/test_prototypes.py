@@ -56,7 +56,7 @@ def test_clusters_are_those_of_scikit_learn(form):
     bounds=st.lists(st.integers(1, 29), min_size=1, max_size=3, unique=True),
     form=st.sampled_from(FORMS),
 )
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_clusters_split_every_cell(seed, k, bounds, form):
     rng = np.random.default_rng(seed)
     X, split = rng.normal(size=(30, 3)), np.split(np.arange(30), sorted(bounds))
@@ -88,7 +88,7 @@ def test_a_large_cell_is_clustered_by_a_sample(monkeypatch):
 
 
 @given(seed=st.integers(0, 10_000), form=st.sampled_from(FORMS))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_means_and_distances(seed, form):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(20, 4)) * rng.integers(0, 2, size=(20, 4))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import Lasso
 
@@ -30,7 +30,6 @@ STEPS = {
     seed=st.integers(0, 10_000),
     tau=st.sampled_from([0.0, 0.1, 1.0, 3.0]),
 )
-@settings(deadline=None)
 def test_a_step_minimises_half_the_distance_plus_the_penalty(name, shape, seed, tau):
     step, penalty = STEPS[name]
     rng = np.random.default_rng(seed)

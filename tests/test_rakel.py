@@ -78,7 +78,7 @@ def test_many_combinations_in_few_rows_are_no_regression():
     kind=st.sampled_from([np.asarray, sparse.csr_array]),
 )
 @example(seed=903, size=5, overlap=False, base=None, kind=np.asarray)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_scores_are_means_over_the_sets(seed, size, overlap, base, kind):
     X, Y = random_rows(seed, n=50, m=5, q=5)
     model = RAKEL(base, labelset_size=size, overlap=overlap, random_state=seed)
@@ -104,7 +104,7 @@ def test_scores_are_means_over_the_sets(seed, size, overlap, base, kind):
     number=st.one_of(st.none(), st.integers(1, 300)),
     seed=st.integers(0, 1000),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_sets_are_distinct_and_hold_every_label(q, size, number, seed):
     model = RAKEL(labelset_size=size, n_labelsets=number, random_state=seed)
     k, rng = min(size, q), np.random.RandomState(seed)

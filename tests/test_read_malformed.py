@@ -519,7 +519,7 @@ TOKENS += ["1e9", "nan", "a", "y", "#", "# names ", ":", "[", "]", "é", "\0", "
 
 @pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".arff", ".csv", ".tsv", ".libsvm", ".xml"])
-@settings(max_examples=3000, deadline=None)
+@settings(max_examples=3000)
 @given(tokens=st.lists(st.sampled_from(TOKENS), max_size=60), start=st.booleans())
 def test_fuzz_of_tokens(tmp_path_factory, suffix, tokens, start):
     text = "".join(tokens).encode()
@@ -534,7 +534,7 @@ def test_fuzz_of_tokens(tmp_path_factory, suffix, tokens, start):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=1500)
 @given(seed=st.integers(0, 2**32), count=st.integers(1, 4))
 def test_fuzz_of_mutations(tmp_path_factory, name, seed, count):
     suffix, data, labels = FILES[name]

@@ -174,7 +174,7 @@ SOLVERS = {
     solver=st.sampled_from(sorted(SOLVERS)),
     standardize=st.booleans(),
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_the_objective_never_rises(seed, shape, lam, beta, gamma, solver, standardize):
     hyper = {"lam": lam, "beta": beta, "gamma": gamma}
     X, Y = random_rows(seed, *shape)

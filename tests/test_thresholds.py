@@ -68,7 +68,7 @@ def problems(draw):
 
 
 @every_objective
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(problem=problems())
 def test_no_global_threshold_is_better(objective, problem):
     S, Y = problem
@@ -78,7 +78,7 @@ def test_no_global_threshold_is_better(objective, problem):
 
 
 @pytest.mark.parametrize("objective", EXACT_PER_LABEL)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(problem=problems())
 def test_no_thresholds_per_label_are_better(objective, problem):
     S, Y = problem
@@ -104,7 +104,7 @@ def test_no_threshold_alone_improves_the_others(objective, seed):
 
 
 @every_objective
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(problem=problems())
 def test_no_other_number_of_labels_is_better(objective, problem):
     S, Y = problem
@@ -116,7 +116,7 @@ def test_no_other_number_of_labels_is_better(objective, problem):
 
 
 @every_objective
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(problem=problems())
 def test_no_other_rounding_of_the_cardinality_is_better(objective, problem):
     S, Y = problem

@@ -35,7 +35,7 @@ def by_row(w, Y):
 
 
 @every_objective
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 10**6))
 def test_a_row_of_weight_w_is_w_rows(objective, seed):
     S, Y, w, _ = draw(seed)
@@ -52,7 +52,7 @@ def test_a_row_of_weight_w_is_w_rows(objective, seed):
 
 
 @every_objective
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 10**6))
 def test_thresholds_are_the_best_for_known_labels(objective, seed):
     """One threshold for all: tried at every place. Then no single one is better."""

@@ -44,7 +44,7 @@ def sparse_rows(seed, n=30, m=40, density=0.03):
 # Moments
 
 
-@settings(deadline=None, derandomize=True, max_examples=40)
+@settings(derandomize=True, max_examples=40)
 @given(st.integers(0, 10_000), st.sampled_from(list(KINDS)), st.sampled_from([0, 1]))
 def test_whole_weights_are_repeated_rows(seed, kind, thin):
     X, Y = sparse_rows(seed)

@@ -218,7 +218,7 @@ def literal_fit(X, Y, lam, d, n_sweeps):
     lam1=st.sampled_from([0.1, 1.0, 4.0]),
     kind=st.sampled_from([np.asarray, sparse.csr_array]),
 )
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_five_sweeps_equal_the_literal_equations(seed, lam1, kind):
     X, Y = random_rows(seed, m=6, q=5)
     Z, lam = standardized(X), (lam1, 2.0, 0.1)

@@ -66,7 +66,7 @@ def datasets(draw):
         *[(".csv", False), (".tsv", True), (".parquet", True), (".libsvm", False)],
     ],
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(data=datasets())
 @example(data=make(ODD[:6], ODD[6:]))
 @example(data=make(ODD[6:], ODD[:6]))

@@ -229,14 +229,29 @@ def _sources(model: Any, row: Matrix, background: Matrix | None) -> list[_Source
         slope, offset = inner.odds_slope_, inner.odds_offset_
         parts = linear.parts.times(slope)
         linear = linear._replace(parts=replace(parts, start=parts.start + offset))
+    x, found = _flat(row), [linear]
+    for parts in _other_models(inner, x, background):
+        if found[-1].kind == "feature":
+            found[-1] = found[-1]._replace(parts=found[-1].parts + parts)
+        else:
+            found.append(_Source("feature", names, x, parts))
+    return found
+
+
+def _other_models(
+    inner: Any, x: Array, background: Matrix | None
+) -> Iterable[Waterfalls]:
+    """Split the log-odds of logistic regressions and of a forest, if there are any."""
+    coef = getattr(inner, "logistic_coef_", None)
+    if coef is not None:
+        none = np.zeros(coef.shape[1])
+        center = None
+        if background is not None:
+            center = np.asarray(background.mean(axis=0)).ravel()
+        yield waterfalls(x, coef, none, np.eye(len(none)), none, center)
     forest = getattr(inner, "forest_", None)
-    if forest is None:
-        return [linear]
-    x = _flat(row)
-    trees = forest_waterfalls(forest, x).times(inner.forest_slope_)
-    if linear.kind == "feature":
-        return [linear._replace(parts=linear.parts + trees)]
-    return [linear, _Source("feature", names, x, trees)]
+    if forest is not None:
+        yield forest_waterfalls(forest, x).times(inner.forest_slope_)
 
 
 def _linear(

@@ -156,6 +156,9 @@ def dump_homi_cv(model: HOMICV, out: Out) -> Fields:
     if forest is not None and model.forest_slope_ is not None:
         out.put("forest_slope_", model.forest_slope_)
         dump_forest(forest, out.under("forest"))
+    logistic = getattr(model, "logistic_coef_", None)
+    if logistic is not None:
+        out.put("logistic_coef_", logistic)
     joint: Fields = {}
     if (joint_model := getattr(model, "joint_model_", None)) is not None:
         joint["joint"] = dump_joint_model(joint_model, out.under("joint"))
@@ -163,6 +166,7 @@ def dump_homi_cv(model: HOMICV, out: Out) -> Fields:
         **joint,
         "odds": has_odds,
         "trees": forest is not None,
+        "logistic": logistic is not None,
         **facts_of(model),
         **features_of(model),
         **{name: encode(getattr(model, name), name) for name in _OF_CHOICE},
@@ -196,6 +200,12 @@ def load_homi_cv(params: object, fitted: Fields | None, source: Source) -> HOMIC
             raise ModelFileError("there is a forest without log-odds.")
         model.forest_slope_ = source.floats("forest_slope_", (n_labels,))
         model.forest_ = load_forest(source.under("forest"), n_features, n_labels)
+    model.logistic_coef_ = None
+    if fitted.get("logistic", False):
+        if not has_odds:
+            raise ModelFileError("there is a logistic regression without log-odds.")
+        shape = n_features, n_labels
+        model.logistic_coef_ = source.floats("logistic_coef_", shape)
     model.joint_model_ = None
     # Files of earlier versions have none.
     if "joint" in fitted:

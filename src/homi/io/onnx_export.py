@@ -123,6 +123,9 @@ def _built(graph: Any, model: Any, dtype: type) -> tuple[Any, list[str]]:
         if inner.forest_ is not None:
             trees = _trees(graph, rows, inner.forest_, inner.forest_slope_)
             raw = graph.op("Add", raw, trees)
+        if inner.logistic_coef_ is not None:
+            coef = graph.constant(inner.logistic_coef_)
+            raw = graph.op("Add", raw, graph.op("MatMul", rows, coef))
         probable = parts.probable
     scores, probabilities = raw, None
     if isinstance(model, TunedThresholds):

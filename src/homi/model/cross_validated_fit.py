@@ -63,6 +63,7 @@ class CrossValidatedFit(
     n_components: int
     standardize: bool | Literal["auto"]
     trees: bool | Literal["auto"]
+    logistic: bool | Literal["auto"]
     calibration: Literal["sigmoid"] | None
     time_budget: float | None
     missing_labels: Literal["error", "ignore"]
@@ -76,6 +77,7 @@ class CrossValidatedFit(
     odds_offset_: Array | None
     forest_: Forest | None
     forest_slope_: Array | None
+    logistic_coef_: Array | None
 
     _label_squares = 2
 
@@ -90,7 +92,7 @@ class CrossValidatedFit(
     ) -> Array | None:
         """Fit, and return the held-out scores if they are to be kept."""
         self._kept_scores: KeptScores | None = None
-        self._check_trees()
+        self._check_members()
         unknown = self.missing_labels == "ignore"
         rows, target = self._check_fit_input(X, y, unknown=unknown)
         every, weights = rows, check_sample_weight(sample_weight, rows.shape[0])
@@ -148,7 +150,7 @@ class CrossValidatedFit(
     ) -> None:
         """Fit to Dask collections."""
         self._kept_scores = None
-        self._check_trees()
+        self._check_members()
         asked = {"sample_weight": sample_weight, "missing_labels": self.missing_labels}
         check(DaskRows.way, asked)
         rows = DaskRows.of(self, X, y, None)
@@ -182,7 +184,7 @@ class CrossValidatedFit(
         Return the held-out scores, if they are kept, and labels, if some were missing.
         """
         self.odds_slope_ = self.odds_offset_ = self.forest_slope_ = None
-        self.forest_ = None
+        self.forest_ = self.logistic_coef_ = None
         self._check_in_memory(rows)
         X, Y, weights, _, known = rows.sample
         grid, seed = build_grid(self, X, rows.n), rows.seed
@@ -210,24 +212,27 @@ class CrossValidatedFit(
                 rows,
                 chosen,
                 trees=self.trees,
+                logistic=self.logistic,
                 keep=keep,
                 seed=seed,
                 n_jobs=self.n_jobs,
             )
             assert found.odds is not None
             self.odds_slope_, self.odds_offset_, self.forest_slope_ = found.odds
-            self.forest_ = found.forest
+            self.forest_, self.logistic_coef_ = found.forest, found.logistic_coef
         self._store(search, chosen)
         self._rate(Y, found.sample, known)
         self.joint_model_ = self._fit_joint_model(found.sample, Y, weights, known)
         return found.held_out, None if known is None else chosen.labels
 
-    def _check_trees(self) -> None:
-        if self.trees is True and self.calibration is None:
-            raise ValueError(
-                "trees=True needs calibration='sigmoid': a forest is averaged with "
-                "log-odds; leave calibration at its default, or pass trees=False."
-            )
+    def _check_members(self) -> None:
+        for name, model in (("trees", "forest"), ("logistic", "logistic regression")):
+            if getattr(self, name) is True and self.calibration is None:
+                raise ValueError(
+                    f"{name}=True needs calibration='sigmoid': a {model} is averaged "
+                    f"with log-odds; leave calibration at its default, or pass "
+                    f"{name}=False."
+                )
 
     def _check_in_memory(self, rows: Batches) -> None:
         """Raise ValueError for what needs all rows, if only a sample is in memory."""
@@ -236,6 +241,7 @@ class CrossValidatedFit(
         for name, asked, off in (
             ("gammas", self._has_graph(), "()"),
             ("trees", self.trees is True, "'auto'"),
+            ("logistic", self.logistic is True, "'auto'"),
             ("missing_labels", self.missing_labels != "error", "'error'"),
         ):
             if asked:

@@ -1,4 +1,4 @@
-"""Log-odds of the final model from held-out scores of all rows, with trees or not."""
+"""Log-odds of the final model from held-out scores of all rows and other models."""
 
 from __future__ import annotations
 
@@ -15,24 +15,27 @@ from homi.model.blend import LogOdds, fit_blend, fit_log_odds
 from homi.model.block_scores import ScoreTable, tabulated
 from homi.model.chosen_fit import Chosen
 from homi.model.forest import Forest
+from homi.model.logistic import Logistic, fit_logistic, wants_logistic
 from homi.model.search import Search
-from homi.typing import Indices, Matrix
+from homi.typing import Matrix
 
 #: Trees of a forest, and most labels in all of their leaves.
 _TREES, _MOST_VALUES = 300, 4e7
 
 
 class FinalOdds(NamedTuple):
-    """Log-odds of the scores, the forest that they use, and held-out log-odds.
+    """Log-odds of the scores, the models that they use, and held-out log-odds.
 
     Those of the sample, and of all rows if they are kept. ``odds`` is None without
-    calibration.
+    calibration. ``logistic_coef`` are coefficients of the rows; the offset of ``odds``
+    has the intercepts.
     """
 
     odds: LogOdds | None
-    forest: Forest | None
     sample: Array
     held_out: Array | None
+    forest: Forest | None = None
+    logistic_coef: Array | None = None
 
 
 def plain_scores(
@@ -42,7 +45,7 @@ def plain_scores(
     scores = chosen.scores
     if keep and chosen.of_blocks is not None:
         scores, _ = _all_scores(search, batches, chosen, keep=True)
-    return FinalOdds(None, None, chosen.scores, scores if keep else None)
+    return FinalOdds(None, chosen.scores, scores if keep else None)
 
 
 def fit_final_odds(
@@ -51,6 +54,7 @@ def fit_final_odds(
     chosen: Chosen,
     *,
     trees: bool | str,
+    logistic: bool | str,
     keep: bool,
     seed: int,
     n_jobs: int | None,
@@ -60,47 +64,81 @@ def fit_final_odds(
     Where the sample has not all rows, a table of the scores stands for them. ``keep``
     says whether to return the log-odds of all rows.
     """
-    rows, forest = _held(batches), None
-    labels = chosen.labels if isinstance(rows, Sample) else getattr(rows, "Y", None)
-    if rows is not None and _has_room(labels, trees, search):
-        grow = partial(
-            Forest.fit,
-            rows.X,
-            np.asarray(dense(labels), dtype=np.float64),
-            n_trees=_TREES,
-            seed=seed,
-            sample_weight=rows.weights,
-            n_jobs=n_jobs,
-        )
-        forest = search.timed("trees", grow, batches.n)
+    linear = None
+    if wants_logistic(batches, logistic, is_late=search.is_late):
+        given = partial(fit_logistic, batches.sample, search, seed=seed, n_jobs=n_jobs)
+        linear = search.timed("logistic regression", given, batches.n)
+    forest = _grown(search, batches, chosen, trees, seed, n_jobs)
     scores, table = chosen.scores, None
     if chosen.of_blocks is not None:
         kept = keep or forest is not None
         scores, table = _all_scores(search, batches, chosen, keep=kept)
-    if forest is None:
-        if table is not None:
-            odds = fit_log_odds(*table.points())
-        else:
-            odds = fit_log_odds(scores, batches.sample.Y, batches.sample.cells)
-        of_sample = odds(chosen.scores)
-        of_all = of_sample if is_whole(batches) else odds(scores)
-        return FinalOdds(odds, None, of_sample, of_all if keep else None)
-    assert rows is not None
-    return _blended(scores, forest, rows, batches.sample.rows)
+    if forest is not None or linear is not None:
+        return _blended(scores, forest, linear, batches)
+    if table is not None:
+        odds = fit_log_odds(*table.points())
+    else:
+        odds = fit_log_odds(scores, batches.sample.Y, batches.sample.cells)
+    of_sample = odds(chosen.scores)
+    of_all = of_sample if is_whole(batches) else odds(scores)
+    return FinalOdds(odds, of_sample, of_all if keep else None)
+
+
+def _grown(
+    search: Search,
+    batches: Batches,
+    chosen: Chosen,
+    trees: bool | str,
+    seed: int,
+    n_jobs: int | None,
+) -> Forest | None:
+    rows = _held(batches)
+    labels = chosen.labels if isinstance(rows, Sample) else getattr(rows, "Y", None)
+    if rows is None or not _has_room(labels, trees, search):
+        return None
+    grow = partial(
+        Forest.fit,
+        rows.X,
+        np.asarray(dense(labels), dtype=np.float64),
+        n_trees=_TREES,
+        seed=seed,
+        sample_weight=rows.weights,
+        n_jobs=n_jobs,
+    )
+    return search.timed("trees", grow, batches.n)
 
 
 def _blended(
-    scores: Array, forest: Forest, rows: RowsInMemory | Sample, places: Indices
+    scores: Array, forest: Forest | None, linear: Logistic | None, batches: Batches
 ) -> FinalOdds:
-    trees, forest.oob_log_odds = forest.oob_log_odds, None
-    assert trees is not None
+    """Fit the log-odds of a mean of all models."""
+    rows, places = _held(batches), batches.sample.rows
+    assert rows is not None
+    parts = {"scores": scores}
+    if linear is not None:
+        parts["logistic"] = linear.held_out
+    if forest is not None and forest.oob_log_odds is not None:
+        parts["forest"], forest.oob_log_odds = forest.oob_log_odds, None
     Y = np.asarray(dense(rows.Y), dtype=np.float64)
     weights = rows.cells if isinstance(rows, Sample) else rows.weights
-    odds = fit_blend(scores, trees, Y, weights)
-    used = forest if odds.forest_slope is not None else None
-    held_out = odds(scores, trees)
-    of_sample = held_out if len(places) == len(held_out) else held_out[places]
-    return FinalOdds(odds, used, of_sample, held_out)
+    blend = fit_blend(list(parts.values()), Y, weights)
+    slopes, offset = dict(zip(parts, blend.slopes, strict=True)), blend.offset
+    held_out = blend(list(parts.values()))
+    coef, share = None, slopes.get("logistic")
+    if linear is not None and share is not None:
+        coef = linear.margins.coef * share
+        offset = offset + linear.margins.intercept * share
+    slope = slopes["scores"]
+    odds = LogOdds(
+        np.zeros_like(offset) if slope is None else slope, offset, slopes.get("forest")
+    )
+    return FinalOdds(
+        odds,
+        held_out if len(places) == len(held_out) else held_out[places],
+        held_out,
+        None if odds.forest_slope is None else forest,
+        coef,
+    )
 
 
 def _held(batches: Batches) -> RowsInMemory | Sample | None:

@@ -101,6 +101,10 @@ class HOMICV(SummaryMixin, CrossValidatedFit):
         trees, by the share with the greatest out-of-bag likelihood; the forest is
         dropped where it does not help. "auto" grows none after ``time_budget``, where
         it would take gigabytes, or of more than 20,000 rows that are not in memory.
+    logistic : bool or "auto", default="auto"
+        Whether to average log-odds with those of a logistic regression of each label,
+        by the share with the greatest held-out likelihood. "auto" fits one where X is
+        sparse, as texts are, has at most 20,000 rows, and ``time_budget`` is not over.
     calibration : "sigmoid" or None, default="sigmoid"
         Whether scores become log-odds. None for the scores of ``best_estimator_`` as
         they are.
@@ -135,6 +139,9 @@ class HOMICV(SummaryMixin, CrossValidatedFit):
         The trees; None where there are none.
     forest_slope_ : ndarray of shape (n_labels,) or None
         Factor of the forest's log-odds, which are added.
+    logistic_coef_ : ndarray of shape (n_features, n_labels) or None
+        Coefficients of the logistic regressions: ``X @ logistic_coef_`` is added to the
+        log-odds. None where there are none.
     joint_model_ : JointModel or None
         How the held-out errors of labels go together, for ``known`` in ``predict``,
         ``predict_proba`` and ``decision_function``. None for a 1-D y and without
@@ -207,6 +214,7 @@ class HOMICV(SummaryMixin, CrossValidatedFit):
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "standardize": ["boolean", StrOptions({"auto"})],
         "trees": ["boolean", StrOptions({"auto"})],
+        "logistic": ["boolean", StrOptions({"auto"})],
         "calibration": [StrOptions({"sigmoid"}), None],
         "time_budget": [Interval(Real, 0, None, closed="neither"), None],
         "missing_labels": [StrOptions({"error", "ignore"})],
@@ -229,6 +237,7 @@ class HOMICV(SummaryMixin, CrossValidatedFit):
         n_components: int = 1500,
         standardize: bool | Literal["auto"] = "auto",
         trees: bool | Literal["auto"] = "auto",
+        logistic: bool | Literal["auto"] = "auto",
         calibration: Literal["sigmoid"] | None = "sigmoid",
         time_budget: float | None = None,
         missing_labels: Literal["error", "ignore"] = "error",
@@ -247,6 +256,7 @@ class HOMICV(SummaryMixin, CrossValidatedFit):
         self.n_components = n_components
         self.standardize = standardize
         self.trees = trees
+        self.logistic = logistic
         self.calibration = calibration
         self.time_budget = time_budget
         self.missing_labels = missing_labels
@@ -339,7 +349,10 @@ class HOMICV(SummaryMixin, CrossValidatedFit):
         if self.odds_slope_ is None:
             return scores
         trees = None if self.forest_ is None else self.forest_.log_odds(X)
-        return self._odds(scores, trees)
+        odds = self._odds(scores, trees)
+        if self.logistic_coef_ is not None:
+            odds += X @ self.logistic_coef_
+        return odds
 
     def _probabilities(self, scores: Array) -> Array:
         if self.odds_slope_ is None:

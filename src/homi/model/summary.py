@@ -93,6 +93,8 @@ def _chosen(model: SummaryMixin) -> str:
         parts.append("a weight for each label")
     if getattr(model, "forest_", None) is not None:
         parts.append("averaged with a forest")
+    if getattr(model, "logistic_coef_", None) is not None:
+        parts.append("averaged with logistic regressions")
     return ", ".join(parts)
 
 

@@ -1,0 +1,114 @@
+"""Logistic regression of every label, to be averaged with the scores of sparse rows."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.special import expit
+
+from homi.arrays import dense
+from homi.linalg import Array
+from homi.linear import LinearMargins, fit_margins, held_out_margins, log_loss
+from homi.model.batches import Batches, Sample, is_whole
+from homi.model.fold_scores import held_out_rows
+from homi.model.search import Search
+from homi.typing import Indices, Matrix
+
+#: Values of C that are compared, times the variance of the rows: from weak to strong.
+_STRENGTHS = (3.0, 10.0, 30.0, 100.0)
+#: Gradient at which a fit ends: held-out scores hardly change below.
+_TOL = 1e-2
+_MAX_ITER = 200
+#: Folds of the held-out margins.
+_FOLDS = 5
+#: Most values of the rows times labels: minutes.
+_MOST_PRODUCTS = 1e9
+
+
+class Logistic(NamedTuple):
+    """Margins of all labels, and those of the training rows by the other folds."""
+
+    margins: LinearMargins
+    held_out: Array
+
+
+def wants_logistic(
+    batches: Batches, logistic: bool | str, *, is_late: bool = False
+) -> bool:
+    """Return True if it was asked for, or rows are sparse and there is time.
+
+    Rows with a value for each feature gain nothing by it.
+    """
+    if isinstance(logistic, bool):
+        return logistic
+    X, Y, *_ = batches.sample
+    if is_late or not is_whole(batches) or not sparse.issparse(X):
+        return False
+    return bool(float(X.nnz) * Y.shape[1] <= _MOST_PRODUCTS)
+
+
+def fit_logistic(
+    rows: Sample, search: Search, *, seed: int, n_jobs: int | None
+) -> Logistic:
+    """Fit logistic regressions; C is chosen on one fold of the search's sample.
+
+    Parameters
+    ----------
+    rows : Sample
+        All rows.
+    search : Search
+        Its sample of rows, and their labels.
+    seed : int
+        Seed of the folds.
+    n_jobs : int or None
+        Number of threads, which work on different labels.
+
+    Returns
+    -------
+    logistic : Logistic
+        Fitted to all rows, with held-out margins.
+    """
+    X, Y = rows.X, rows.Y
+    C = _chosen_strength(search, seed, n_jobs) / _variance(X)
+
+    def fit(places: Indices) -> LinearMargins:
+        weight = None if rows.weights is None else rows.weights[places]
+        known = None if rows.known is None else rows.known[places]
+        return _fit(
+            X[places], Y[places], C=C, weight=weight, known=known, n_jobs=n_jobs
+        )
+
+    rng = np.random.default_rng(seed)
+    held_out = held_out_margins(X, Y.shape[1], fit, n_splits=_FOLDS, rng=rng)
+    return Logistic(fit(np.arange(X.shape[0])), held_out)
+
+
+_fit = partial(fit_margins, loss="log", tol=_TOL, max_iter=_MAX_ITER)
+
+
+def _chosen_strength(search: Search, seed: int, n_jobs: int | None) -> float:
+    """Return the strength of greatest likelihood on held-out rows."""
+    X, Y, cells = search.features.X, search.features.Y, search.features.cells
+    test = next(iter(held_out_rows(len(Y), seed)))
+    train = np.setdiff1d(np.arange(len(Y)), test)
+    # Filled-in labels are numbers between 0 and 1.
+    given, labels = X[train], Y[train] > 0.5
+    scale, margins, losses = _variance(X), None, []
+    for strength in _STRENGTHS:
+        C = strength / scale
+        margins = _fit(given, labels, C=C, start=margins, n_jobs=n_jobs)
+        P = expit(np.asarray(margins(X[test])))
+        losses.append(log_loss(Y[test], P, None if cells is None else cells[test]))
+        if losses[-1] > min(losses):
+            break
+    return _STRENGTHS[int(np.argmin(losses))]
+
+
+def _variance(X: Matrix) -> float:
+    """Return the mean squared distance of the rows from their mean."""
+    squares = X.multiply(X) if sparse.issparse(X) else X * X
+    mean = np.asarray(dense(X.mean(axis=0))).ravel()
+    return float(squares.sum() / X.shape[0] - mean @ mean) or 1.0
