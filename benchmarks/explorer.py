@@ -3,9 +3,12 @@
 Every action is a real one: the mouse is moved, pressed and released on a disc, keys are
 pressed on the slider and in the search. The clock starts with the time that the browser
 gives the event (for an opening: with the navigation) and stops at the second animation
-frame after it: the first draws the answer, and when the second comes it is done. Of
-weaker arrows and long tables more may come in the frames that follow; processor time,
-of the thread in which the page runs and of nothing else, has all of that in it.
+frame after it: the first draws the answer, and when the second comes it is done. A
+matrix may come in the frames that follow; processor time, of the thread in which the
+page runs and of nothing else, has all of that in it.
+
+With ``--models DIR``, models are read from there, or fitted and kept there: that of
+delicious takes minutes.
 """
 
 from __future__ import annotations
@@ -17,22 +20,36 @@ import shutil
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
 
-from homi import HOMI
+from homi import HOMICV
 from homi.atomic_write import whole_file
 from homi.datasets import load
-from homi.explorer import explain
+from homi.explorer import facts, write
+from homi.explorer.pack import packed
+from homi.io import load_model, save
 
-#: Hyper-parameters of each model; λ = 300 is that of docs/explaining.md.
-MODELS: dict[str, dict[str, float]] = {
-    "emotions": {"lam": 300.0},
-    "yeast": {},
-    "delicious": {"n_neighbors": 2},
+#: Options of each HOMICV.
+MODELS: dict[str, dict[str, Any]] = {
+    "emotions": {},
+    "CAL500": {},
+    "delicious": {"widths": [], "trees": False},
+}
+
+#: Most kilobytes of each part of the page, and of all together.
+BUDGET = {
+    "labels": 50,
+    "pairs": 1900,
+    "known": 1900,
+    "rows": 1200,
+    "audit": 50,
+    "quality": 300,
+    "all": 5000,
 }
 
 #: Milliseconds that an opening and an answer may take.
@@ -89,48 +106,38 @@ class Watched:
         return waited, self.busy() - before
 
 
-def discs(page: Page, count: int) -> Iterator[tuple[float, float]]:
-    """Where some labels stand in the window, far from each other in the list."""
-    box = page.locator("#graph-canvas").bounding_box()
-    assert box is not None
-    width, height = box["width"], box["height"]
-    places = page.evaluate(
-        "() => JSON.parse(document.getElementById('facts').textContent).places"
-    )
-    side = min(84, 0.14 * width)
-    for k in range(count):
-        x, y = places[(37 * k + 5) % len(places)]
-        yield (
-            box["x"] + width / 2 + x * (width / 2 - side),
-            box["y"] + height / 2 + y * (height / 2 - 44),
-        )
-
-
 def actions(page: Page, repeats: int) -> dict[str, tuple[str, list[Callable[[], Any]]]]:
     """What is done, the event that starts the clock, and how often."""
-    slider, search = page.locator("#weakest"), page.locator("#search")
-    spots = list(discs(page, repeats))
+    slider, search = page.locator("#edges"), page.locator("#search")
+    discs, known = page.locator("#graph-svg circle"), page.locator("#known-list button")
+    threshold, relations = page.locator("#threshold"), page.locator("#relations button")
+    n_discs, n_relations = discs.count(), relations.count()
+
+    def disc(k: int) -> Callable[[], Any]:
+        box = discs.nth((37 * k + 5) % n_discs).bounding_box()
+        assert box is not None
+        spot = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        return lambda: page.mouse.click(*spot)
 
     def press(target: Any, keys: list[str]) -> list[Callable[[], Any]]:
-        return [lambda key=key: target.press(key) for key in keys]
+        return [lambda key=key: target.press(key) for key in (keys * repeats)[:repeats]]
 
     slides = ["PageDown", "Home", "PageUp", "End", "ArrowLeft"]
-    typed = list("eaotin")
+    turns = range(repeats)
     return {
-        "click on a label": (
+        "click on a label": ("click", [disc(k) for k in turns]),
+        "key on the slider of edges": ("keydown", press(slider, slides)),
+        "letter in the search": ("keydown", press(search, list("eaotin"))),
+        "another relation": (
             "click",
-            [lambda s=s: page.mouse.click(*s) for s in spots],
+            [lambda k=k: relations.nth((k + 1) % n_relations).click() for k in turns],
         ),
-        "key on the slider": ("keydown", press(slider, (slides * repeats)[:repeats])),
-        "letter in the search": ("keydown", press(search, (typed * repeats)[:repeats])),
-        "matrix: raw, normalized": (
+        "known label, yes": (
             "click",
-            [
-                page.locator(name).click
-                for name in (["#normalized", "#raw"] * repeats)[:repeats]
-            ],
+            [lambda k=k: known.nth(2 * min(k, n_discs - 1)).click() for k in turns],
         ),
-        "color-blind palette": ("click", [page.locator("#palette").click] * repeats),
+        "key on the threshold": ("keydown", press(threshold, slides)),
+        "key of the audit": ("keydown", press(page.locator("#audit-list"), ["a", "r"])),
     }
 
 
@@ -153,21 +160,30 @@ def measure(browser: Browser, path: Path, repeats: int) -> dict[str, list[tuple]
     return times
 
 
-def write_page(name: str, directory: Path) -> tuple[Path, float, int]:
-    """The page of a data set, the seconds that it took to write, and its labels."""
-    X, Y, feature_names, label_names = load(name)
-    model = HOMI(**MODELS[name]).fit(X, Y)
+def fitted(name: str, models: Path | None) -> Any:
+    """The model of a data set: read, or fitted and kept."""
+    if models is not None and (models / f"{name}.homi").exists():
+        return load_model(models / f"{name}.homi")
+    X, Y, _, label_names = load(name)
+    model = HOMICV(**MODELS[name]).fit(X, pd.DataFrame(Y, columns=label_names))
+    if models is not None:
+        save(model, models / f"{name}.homi")
+    return model
+
+
+def write_page(
+    name: str, directory: Path, models: Path | None
+) -> tuple[Path, float, tuple[int, int], dict[str, float]]:
+    """The page of a data set, seconds to write it, rows and labels, kB of parts."""
+    X, Y, _, label_names = load(name)
+    model = fitted(name, models)
     started = time.process_time()
-    path = explain(
-        model,
-        directory / f"{name}.html",
-        X,
-        Y,
-        label_names=label_names,
-        feature_names=feature_names,
-    )
-    assert isinstance(path, Path)
-    return path, time.process_time() - started, len(label_names)
+    known = facts(model, X, Y, label_names=label_names)
+    path = write(known, directory / f"{name}.html", name)
+    taken = time.process_time() - started
+    parts = {part: len(text) / 1e3 for part, text in packed(known).items()}
+    parts["all"] = path.stat().st_size / 1e3
+    return path, taken, Y.shape, parts
 
 
 def row(name: str, action: str, pairs: list[tuple]) -> str:
@@ -181,11 +197,17 @@ def row(name: str, action: str, pairs: list[tuple]) -> str:
 
 
 def table(pages: dict[str, tuple], times: dict[str, dict[str, list[tuple]]]) -> str:
-    lines = ["| data | labels | file, MB | written in, s |", "|" + " --- |" * 4]
+    lines = ["| data | rows | labels | written in, s |", "|" + " --- |" * 4]
     lines += [
-        f"| {name} | {labels} | {path.stat().st_size / 1e6:.2f} | {seconds:.2f} |"
-        for name, (path, seconds, labels) in pages.items()
+        f"| {name} | {shape[0]:,} | {shape[1]} | {seconds:.2f} |"
+        for name, (_, seconds, shape, _) in pages.items()
     ]
+    lines += ["", f"| part, kB | budget | {' | '.join(pages)} |"]
+    lines += ["|" + " --- |" * (2 + len(pages))]
+    for part, most in BUDGET.items():
+        sizes = [parts[part] for *_, parts in pages.values()]
+        cells = [f"{size:.0f}" if size < most else f"{size:.0f}: NO" for size in sizes]
+        lines.append(f"| {part} | {most} | {' | '.join(cells)} |")
     lines += [
         "",
         "| data | what | until the second frame, ms | processor time, ms | goal |",
@@ -207,8 +229,9 @@ a load of {loads[0]:.1f} before and {loads[1]:.1f} after, this measurement inclu
 Actions are real mouse and key events. The clock starts at the browser's time stamp of
 the event (for opening: at the navigation, in a new context, from a local file) and
 stops at the second animation frame after it, when the first is on the screen. Processor
-time is that of the page's thread until 0.4 s after the event, which includes arrows
+time is that of the page's thread until 0.4 s after the event, which includes matrices
 drawn in later frames. Writing a page is processor time of `explain`, without the fit.
+The parts of a page are compressed and in base64; "all" has the script and style, too.
 
 {body}
 """
@@ -219,6 +242,7 @@ def main() -> None:
     parser.add_argument("--data", nargs="*", default=list(MODELS), choices=MODELS)
     parser.add_argument("--repeats", type=int, default=9, metavar="N")
     parser.add_argument("--output", type=Path, help="a Markdown file to write")
+    parser.add_argument("--models", type=Path, help="directory of model files")
     options = parser.parse_args()
     command = next(
         filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None
@@ -228,7 +252,10 @@ def main() -> None:
     flags = ["--no-sandbox"] if os.geteuid() == 0 else []
     loads = [os.getloadavg()[0]]
     with tempfile.TemporaryDirectory() as directory, sync_playwright() as playwright:
-        pages = {name: write_page(name, Path(directory)) for name in options.data}
+        pages = {
+            name: write_page(name, Path(directory), options.models)
+            for name in options.data
+        }
         browser = playwright.chromium.launch(executable_path=command, args=flags)
         times = {
             name: measure(browser, page[0], options.repeats)

@@ -61,7 +61,7 @@ def measured(file: Path) -> str:
 
 
 def embeddings(texts: list[str], file: Path) -> tuple[Any, float]:
-    """Return vectors, and seconds for each text, of a hundred texts if they are kept."""
+    """Return vectors, kept in a file, and the seconds that each text takes."""
     encoder = SentenceEncoder()
     started = time.process_time()
     some = encoder.encode(texts[::40])

@@ -257,12 +257,12 @@ def tab(chromium):
 
 @pytest.fixture(scope="session")
 def page_of_six(tmp_path_factory):
-    return written(tmp_path_factory.mktemp("six"), 6, LABELS, lam=30.0)
+    return written(tmp_path_factory.mktemp("six"), 6, LABELS)
 
 
 @pytest.fixture(scope="session")
 def page_of_many(tmp_path_factory):
-    return written(tmp_path_factory.mktemp("many"), 983, MANY, tol=0.01)
+    return written(tmp_path_factory.mktemp("many"), 983, MANY)
 
 
 @pytest.fixture

@@ -1,11 +1,13 @@
 """Pages of the label explorer for tests in a browser, and what a test asks of one."""
 
-import base64
+import dataclasses
+import json
 
 import numpy as np
 
-from homi import HOMI
-from homi.explorer import explain
+from homi import HOMI, HOMICV
+from homi.explorer import OtherModel, explain
+from homi.joint.model import Weights
 
 LABELS = [
     "calm",
@@ -16,27 +18,10 @@ LABELS = [
     "a name that is much longer than any canvas or telephone would like it to be",
 ]
 
-#: The bytes of a canvas, some frames later: of many arrows the last come late.
-PIXELS = """selector => new Promise((done) => {
-  const read = () => {
-    const { width, height } = document.querySelector(selector);
-    const copy = new OffscreenCanvas(width, height).getContext('2d');
-    copy.drawImage(document.querySelector(selector), 0, 0);
-    const { data } = copy.getImageData(0, 0, width, height);
-    let text = '';
-    for (let k = 0; k < data.length; k += 8192) {
-      text += String.fromCharCode(...data.subarray(k, k + 8192));
-    }
-    done({ bytes: btoa(text), size: [width, height] });
-  };
-  const wait = (frames) => {
-    if (frames) requestAnimationFrame(() => wait(frames - 1));
-    else read();
-  };
-  wait(15);
-})"""
-
 MANY = [f"label number {k}" for k in range(983)]
+
+#: Linear models of HOMICV, chosen quickly.
+QUICK = {"widths": [], "trees": False, "betas": [], "label_weights": []}
 
 
 def some_rows(n_labels, n=400, seed=0):
@@ -51,22 +36,24 @@ def some_rows(n_labels, n=400, seed=0):
 
 
 class Written:
-    """A page that is written, and the model behind it."""
+    """A page that is written, the model behind it, and the rows it shows."""
 
-    def __init__(self, model, path, names):
+    def __init__(self, models, path, names, test, train_Y):
+        self.model, self.other = models
         self.path, self.names = path, names
-        self.B = model.label_correlation_
+        (self.X, self.Y), self.train_Y = test, train_Y
 
 
 class Opened:
     """A written page in a tab."""
 
     def __init__(self, tab, written):
-        self.tab, self.page, self.path = tab, tab.page, written.path
-        self.B, self.names = written.B, written.names
+        self.tab, self.page, self.written = tab, tab.page, written
+        self.path, self.names, self.model = written.path, written.names, written.model
 
     def open(self, width=1280, scheme="light"):
         self.tab.open(self.path, width, scheme)
+        self.one("html[data-complete]").wait_for(state="attached")
         return self
 
     def one(self, selector):
@@ -86,56 +73,60 @@ class Opened:
 
     def chosen(self):
         """The label at the head of the card, -1 if none is chosen."""
-        number = int(self.run("() => document.documentElement.dataset.chosen ?? -1"))
+        number = int(self.state("label") or -1)
         if number >= 0:
             assert self.one("#card h2").text_content() == self.names[number]
         return number
 
+    def state(self, what):
+        return self.run("what => document.documentElement.dataset[what]", what)
+
     def listed(self, title):
         """Labels and numbers of one list of the card."""
-        heads = self.one("#card .movers h3").filter(has_text=title)
-        items = heads.locator("..").locator("li")
+        head = self.one("#card h3").filter(has_text=title)
+        items = head.locator("xpath=following-sibling::*[1]").locator("li")
         pairs = "items => items.map(e => [+e.dataset.label, +e.dataset.value])"
-        assert heads.count() == 1
+        assert head.count() == 1
         return dict(items.evaluate_all(pairs))
 
-    def at(self, selector, x, y):
-        """A place counted from the element's upper left, in the window."""
-        element = self.one(selector)
-        element.scroll_into_view_if_needed()
-        box = element.bounding_box()
-        return box["x"] + x, box["y"] + y
-
-    def click(self, selector, x, y):
-        self.page.mouse.click(*self.at(selector, x, y))
-
     def disc(self, label):
-        """Where the graph draws a label: the map fills the canvas but for margins."""
-        box = self.one("#graph-canvas").bounding_box()
-        width, height = box["width"], box["height"]
-        x, y = self.fact("places")[label]
-        side = min(84, 0.14 * width)
-        x = width / 2 + x * (width / 2 - side)
-        return x, height / 2 + y * (height / 2 - 44)
+        """The middle of a label's disc in the window."""
+        box = self.one(f"circle[data-label='{label}']").bounding_box()
+        return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
-    def pixels(self, selector="#graph-canvas"):
-        """What is drawn there, once it is drawn, as an array of red, green, blue."""
-        encoded = self.run(PIXELS, selector)
-        width, height = encoded["size"]
-        drawn = np.frombuffer(base64.b64decode(encoded["bytes"]), dtype=np.uint8)
-        return drawn.reshape(height, width, 4).astype(int)
+    def shown_rows(self):
+        """Places of the rows that can be opened."""
+        options = self.one("#known-row option").all_inner_texts()[1:]
+        return [int(name.removeprefix("row ")) for name in options]
 
-    def fact(self, name):
-        """One of the facts that the page holds."""
-        script = (
-            "name => JSON.parse(document.getElementById('facts').textContent)[name]"
+    def know(self, label, value):
+        """Say what is known in the list; return the milliseconds of the script."""
+        return self.run(
+            """([label, value]) => {
+              const selector = `#known-list [data-know="${label} ${value}"]`;
+              const found = document.querySelector(selector);
+              const start = performance.now();
+              found.click();
+              return performance.now() - start;
+            }""",
+            [label, value],
         )
-        return self.run(script, name)
+
+    def probabilities(self):
+        """Probabilities of the list of known labels, by label."""
+        read = "items => items.map(e => [+e.dataset.label, +e.dataset.p])"
+        found = dict(self.one("#known-list li").evaluate_all(read))
+        return np.array([found[j] for j in range(len(self.names))])
 
 
-def written(directory, n_labels, names, **fit):
+def written(directory, n_labels, names):
+    """Write the page of a HOMICV: with texts and, of few labels, beside a HOMI."""
     X, Y = some_rows(n_labels)
-    model = HOMI(**fit).fit(X[:300], Y[:300])
+    model = HOMICV(**QUICK).fit(X[:300], Y[:300])
+    # All three terms of the joint model have an effect.
+    weights = Weights(0.2, 0.9, 0.6)
+    model.joint_model_ = dataclasses.replace(model.joint_model_, weights=weights)
+    other = HOMI().fit(X[:300], Y[:300]) if n_labels < 100 else None
     path = explain(
         model,
         directory / f"labels-{n_labels}.html",
@@ -143,13 +134,14 @@ def written(directory, n_labels, names, **fit):
         Y[:300],
         X_test=X[300:],
         y_test=Y[300:],
+        row_texts=[f"<b>text</b> {i}" if i else "https://e.org/0" for i in range(100)],
+        other=other and OtherModel(other, ("HOMICV", "HOMI")),
         label_names=names,
         title="<i>Six</i> & more",
     )
-    return Written(model, path, names)
+    return Written((model, other), path, names, (X[300:], Y[300:]), Y[:300])
 
 
-def extremes(values, label, sign, most=6):
-    """The strongest entries of one sign, strongest first."""
-    found = {i: v for i, v in enumerate(values) if i != label and v * sign > 0}
-    return dict(sorted(found.items(), key=lambda item: -abs(item[1]))[:most])
+def read_decisions(text):
+    """Rows, labels and decisions that a page was told, as its root element has them."""
+    return [tuple(line) for line in json.loads(text)]

@@ -12,7 +12,8 @@ from conftest import random_rows
 from homi import HOMI
 from homi.cli.app import app
 from homi.datasets import Dataset, write
-from test_explorer import page_facts
+from homi.io import save
+from test_explorer import page_facts, page_parts
 
 
 @pytest.fixture(scope="module")
@@ -152,3 +153,59 @@ def test_a_model_file_ends_with_one_sentence(saved, words, said):
     assert result.exit_code == 1
     assert said in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_two_model_files_are_compared(saved, rows):
+    table = pd.read_csv("train.csv")
+    X, Y = table.filter(like="f"), table.filter(like="tag_")
+    save(HOMI(50.0).fit(X, Y), "other.homi")
+    words = ["model.homi", "other.homi"]
+    result = saved(*words, "--data", "train.csv", "-o", "page.html")
+    assert result.exit_code == 0, result.output
+    found = page_parts(Path("page.html").read_text(encoding="utf-8"))["models"]
+    one, other = (HOMI(lam).fit(*rows).predict(rows[0]) for lam in (1.0, 50.0))
+    assert found["models"] == words
+    assert found["first"] == (one > other).sum(axis=0).tolist()
+    assert found["second"] == (one < other).sum(axis=0).tolist()
+    result = saved(*words)
+    assert result.exit_code == 1
+    assert "are compared on rows; pass --data" in result.stderr
+
+
+def test_an_audit_is_shown_and_what_a_page_decides_is_applied(saved):
+    words = ["audit", "train.csv", "--labels", "tag_*", "--linear"]
+    result = CliRunner().invoke(app, [*words, "-o", "audit.csv"])
+    assert result.exit_code == 0, result.output
+    about = ["--data", "train.csv", "--audit", "audit.csv", "-o", "page.html"]
+    result = saved("model.homi", *about)
+    assert result.exit_code == 0, result.output
+    page = page_parts(Path("page.html").read_text(encoding="utf-8"))
+    audited = pd.read_csv("audit.csv")
+    listed = [line[:3] for line in page["audit"]["listed"]]
+    place = {name: j for j, name in enumerate(page["labels"]["names"])}
+    first = audited.head(len(listed))
+    labels = first["label"].map(place)
+    assert listed == np.column_stack([first["row"], labels, first["given"]]).tolist()
+    # As the page writes it: the first is accepted, the second kept.
+    first["decision"] = ""
+    first["decision"] = first["decision"].astype(object)
+    first.loc[0, "decision"] = str(1 - first.loc[0, "given"])
+    first.loc[1, "decision"] = str(first.loc[1, "given"])
+    first.to_csv("decisions.csv", index=False)
+    apply = [*words[:4], "--apply", "decisions.csv", "-o", "corrected.csv"]
+    result = CliRunner().invoke(app, apply)
+    assert result.exit_code == 0, result.output
+    before, after = pd.read_csv("train.csv"), pd.read_csv("corrected.csv")
+    changed = np.argwhere((before != after).to_numpy())
+    row, label = first.loc[0, ["row", "label"]]
+    assert changed.tolist() == [[row, before.columns.get_loc(label)]]
+
+
+def test_ids_and_links_of_a_file_are_shown(saved):
+    table = pd.read_csv("train.csv")
+    table["url"] = [f"https://e.org/{k}" for k in range(len(table))]
+    table.to_csv("train.csv", index=False)
+    result = saved("model.homi", "--data", "train.csv", "-o", "page.html")
+    assert result.exit_code == 0, result.output
+    page = page_facts(Path("page.html").read_text(encoding="utf-8"))
+    assert all(r["text"] == f"https://e.org/{r['index']}" for r in page["rows"])

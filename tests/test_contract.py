@@ -1,6 +1,7 @@
 """One contract for every classifier: scikit-learn's checks, then ours."""
 
 import inspect
+import json
 import pickle
 import re
 import warnings
@@ -22,6 +23,7 @@ from homi import estimators
 from homi.estimators import MultiLabelClassifier, all_estimators
 from homi.metrics import METRICS, evaluate, scorers
 from homi.thresholds import TunedThresholds
+from test_explorer import page_parts
 
 CLASSES = dict(all_estimators())
 
@@ -250,8 +252,9 @@ def test_metrics_take_every_sparse_form(form, rows):
 
 
 def rounded(page):
-    """The page with numbers of nine digits: SciPy 1.14 sums columns of CSC pairwise."""
-    return re.sub(r"\d+\.\d+(e-\d+)?", lambda number: f"{float(number[0]):.9g}", page)
+    """What it holds, to nine digits: SciPy 1.14 sums columns of CSC pairwise."""
+    text = json.dumps(page_parts(page), default=np.ndarray.tolist)
+    return re.sub(r"\d+\.\d+(e-\d+)?", lambda number: f"{float(number[0]):.9g}", text)
 
 
 @pytest.mark.parametrize("form", sparse_forms(np.eye(4)))

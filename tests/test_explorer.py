@@ -1,18 +1,23 @@
 """The label explorer's facts: against brute force, loops, numpy and scikit-learn."""
 
-import base64
-import json
+import html
 import re
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics import f1_score, precision_score, recall_score, roc_auc_score
+from sklearn.pipeline import make_pipeline
 
 from conftest import random_rows
-from homi import HOMI
+from explorer_pages import QUICK
+from homi import HOMI, HOMICV
+from homi.dependence import audit
 from homi.explorer import explain, facts
+from homi.explorer.errors import BINS, errors
 from homi.explorer.evidence import agreement, evidence, phi, quality
 from homi.explorer.layout import (
     clustered_order,
@@ -21,7 +26,8 @@ from homi.explorer.layout import (
     packed_discs,
     strongest,
 )
-from homi.explorer.pack import MOST_EXACT, packed, rounding
+from homi.explorer.pack import MOST_EXACT, rounding, unpacked
+from homi.explorer.relations import partial_correlations
 from test_high_order import binary_rows
 
 NASTY = [
@@ -32,14 +38,21 @@ NASTY = [
 ]
 
 
+def page_parts(text):
+    """All that a page holds, by the name of its part."""
+    found = re.findall(r'id="data-(\w+)">(.*?)</script>', text, re.S)
+    return {name: unpacked(part) for name, part in found}
+
+
 def page_facts(text):
-    (found,) = re.findall(r'id="facts">(.*?)</script>', text, re.S)
-    return json.loads(found)
-
-
-def decoded(array):
-    raw = np.frombuffer(base64.b64decode(array["bytes"]), array["type"])
-    return raw * array.get("scale", 1)
+    """The same without parts: names, rows, quality and data."""
+    parts = page_parts(text)
+    return {
+        **parts["labels"],
+        **parts["pairs"],
+        "rows": parts.get("rows", {}).get("rows", []),
+        "quality": parts.get("quality", {}).get("quality"),
+    }
 
 
 @pytest.fixture(scope="module")
@@ -143,25 +156,23 @@ def test_the_strongest_entries_come_first():
 def test_the_page_holds_b_and_the_counts(rows, model):
     X, Y = rows
     page = page_facts(explain(model, X=X, y=Y, X_test=X, y_test=Y))
-    B = decoded(page["B"]).reshape(4, 4) + np.diag(page["own"])
-    np.testing.assert_array_equal(B, model.label_correlation_)
+    assert page["relations"] == ["phi", "B"]
+    B = page["B"].reshape(4, 4)
+    np.testing.assert_array_equal(B, off_diagonal(model.label_correlation_))
     upper = (Y.T @ Y)[np.triu_indices(4)]
-    np.testing.assert_array_equal(decoded(page["data"]["both"]), upper)
-    assert len(page["history"]) == model.n_iter_
+    np.testing.assert_array_equal(page["data"]["both"], upper)
     assert page["quality"]["positives"] == Y.sum(axis=0).tolist()
 
 
-def test_many_labels_are_rounded_as_the_page_says():
+def test_many_labels_are_rounded():
     rng = np.random.default_rng(0)
     n_labels = MOST_EXACT + 1
     Y = (rng.random((300, n_labels)) < 0.3).astype(int)
-    known = facts(HOMI().fit(rng.normal(size=(300, 4)), Y), y=Y)
-    B = known.model.B
-    page = json.loads(packed(known))
-    shown = decoded(page["B"]).reshape(B.shape)
-    error = np.abs(shown - off_diagonal(B)).max()
-    assert 0 < error <= rounding(known) * (1 + 1e-9)
-    assert "are rounded, by" in explain(HOMI().fit(rng.normal(size=(300, 4)), Y), None)
+    model = HOMI().fit(rng.normal(size=(300, 4)), Y)
+    B = off_diagonal(model.label_correlation_)
+    shown = page_facts(explain(model))["B"].reshape(B.shape)
+    error = np.abs(shown - B).max()
+    assert 0 < error <= rounding(B) * (1 + 1e-9)
 
 
 def test_names_are_text_and_never_markup(rows, model):
@@ -176,9 +187,8 @@ def test_names_are_text_and_never_markup(rows, model):
         row_names=[NASTY[2]],
         title=NASTY[0],
     )
-    assert text.count("<script") == text.count("</script>") == 2
+    assert text.count("<script") == text.count("</script>") == len(page_parts(text)) + 1
     assert "<img" not in text
-    assert "\u2028" not in text.split('id="facts">')[1].split("</script>")[0]
     page = page_facts(text)
     assert page["names"] == NASTY
     assert page["rows"][0]["name"] == NASTY[2]
@@ -187,22 +197,168 @@ def test_names_are_text_and_never_markup(rows, model):
 
 @pytest.mark.parametrize(
     ("correlation", "said"),
-    [
-        ("labels", "as in the paper"),
-        ("held-out", "from held-out scores"),
-        ("identity", "B is the identity"),
-    ],
+    [("labels", "as in the paper"), ("held-out", "from held-out scores")],
 )
 def test_the_page_says_what_b_means(rows, correlation, said):
     text = explain(HOMI(correlation=correlation).fit(*rows), X=rows[0], y=rows[1])
-    assert said in text
+    assert said in page_facts(text)["captions"]["B"]
+
+
+def test_without_b_the_page_shows_what_is_true_of_the_data(rows):
+    model = HOMICV(**QUICK).fit(*rows)
+    page = page_facts(model.explain(X=rows[0], y=rows[1]))
+    assert page["relations"] == ["phi", "errors"]
+    errors = partial_correlations(model.joint_model_.covariance)
+    upper = errors[np.triu_indices(4)]
+    np.testing.assert_allclose(page["errors"], upper, atol=5.1e-4)
 
 
 def test_without_data_the_page_has_no_section_about_data(model):
     text = explain(model)
     assert page_facts(text)["data"] is None
-    assert 'id="graph"' in text
-    assert not re.search(r'id="(sets|data|rows)"', text)
+    assert 'id="labels"' in text
+    assert not re.search(r'id="(known|data|rows|audit|quality)"', text)
+
+
+def test_partial_correlations_against_regressions():
+    """The correlation of what the other variables leave of two of them."""
+    E = np.random.default_rng(0).normal(size=(200, 5)) @ np.triu(np.ones((5, 5)))
+    found = partial_correlations(E.T @ E)
+    for i, j in combinations(range(5), 2):
+        others = np.delete(E, [i, j], axis=1)
+        fit = np.linalg.lstsq(others, E[:, [i, j]], rcond=None)[0]
+        a, b = (E[:, [i, j]] - others @ fit).T
+        wanted = a @ b / np.sqrt((a @ a) * (b @ b))
+        assert found[i, j] == found[j, i] == pytest.approx(wanted)
+
+
+# Errors, suspects and a second model
+
+
+def test_errors_against_loops():
+    rng = np.random.default_rng(0)
+    P = rng.random((80, 4))
+    Y = rng.random((80, 4)) < P
+    predicted = P > [0.5, 0.3, 0.7, 0.5]
+    found = errors(Y, P, predicted)
+    np.testing.assert_allclose(found.thresholds, [0.5, 0.3, 0.7, 0.5], atol=0.02)
+    for j in range(4):
+        edges = np.linspace(0, 1, BINS + 1)
+        wanted = np.histogram(P[Y[:, j], j], edges)[0]
+        np.testing.assert_array_equal(found.positives[j], wanted)
+        for i in range(4):
+            rows = [k for k in range(80) if Y[k, i] and predicted[k, j] and not Y[k, j]]
+            assert found.false[i, j] == len(rows)
+            pair = [p for p in found.pairs if (p.i, p.j) == (i, j)]
+            rate = np.mean(predicted[~Y[:, j], j])
+            expected = rate * np.sum(Y[:, i] & ~Y[:, j])
+            assert bool(pair) == (i != j and len(rows) > expected)
+            if pair:
+                assert pair[0][2:] == (len(rows), pytest.approx(expected), rows[:5])
+    order = [p.n_rows - p.expected for p in found.pairs]
+    assert order == sorted(order, reverse=True)
+
+
+def test_suspects_are_those_of_the_audit(rows):
+    X, Y = rows
+    model = HOMICV(**QUICK).fit(X[:40], Y[:40].astype(int))
+    listed = page_parts(model.explain(X_test=X[40:], y_test=Y[40:]))["audit"]["listed"]
+    found = audit(model, X[40:], Y[40:].astype(int), held_out=False)
+    names = model.label_names_.tolist()
+    assert len(listed) == len(found)
+    for line, wanted in zip(listed, found.itertuples(), strict=True):
+        row, label, given, p, score, _ = line
+        assert (row, names[label], given) == (wanted.row, wanted.label, wanted.given)
+        assert (p, score) == pytest.approx((wanted.probability, wanted.score))
+    given = page_parts(model.explain(X=X[40:], y=Y[40:], audit=found[:3]))["audit"]
+    assert [line[:3] for line in given["listed"]] == [line[:3] for line in listed[:3]]
+    with pytest.raises(ValueError, match="the model does not have"):
+        model.explain(X=X, y=Y, audit=found.assign(label="other"))
+
+
+def test_two_models_are_compared_on_the_labels_they_share(rows):
+    X, Y = rows
+    names = list("abcd")
+    model = HOMI().fit(X, pd.DataFrame(Y, columns=names))
+    other = HOMI(lam=100.0).fit(X, pd.DataFrame(Y[:, [2, 0]], columns=["c", "a"]))
+    found = facts(model, X, Y, other=other).comparison
+    one, two = model.predict(X)[:, [0, 2]], other.predict(X)[:, [1, 0]]
+    assert found.labels == [0, 2]
+    assert found.first.tolist() == (one > two).sum(axis=0).tolist()
+    assert found.second.tolist() == (one < two).sum(axis=0).tolist()
+    for f1, predicted in zip(found.quality, (one, two), strict=True):
+        wanted = [f1_score(Y[:, j], predicted[:, k]) for k, j in enumerate((0, 2))]
+        assert f1.f1.tolist() == pytest.approx(wanted)
+    with pytest.raises(ValueError, match="no label in common"):
+        facts(model, X, Y, other=HOMI().fit(X, pd.DataFrame(Y, columns=[*"wxyz"])))
+    with pytest.raises(ValueError, match="compared on rows; pass X"):
+        facts(model, other=other)
+
+
+# Rows
+
+
+def test_rows_are_sampled_and_the_page_says_so(rows):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(5000, 5))
+    Y = (X[:, :4] + rng.normal(size=(5000, 4)) > 0).astype(int)
+    model = HOMI(gamma=0.0).fit(X, Y)
+    text = model.explain(X=X, y=Y)
+    parts = page_parts(text)
+    assert "4,000 of 5,000 rows, evenly spaced" in text
+    assert len(parts["rows"]["rows"]) <= 150
+    assert parts["quality"]["rows"] == 4000
+    for row in parts["rows"]["rows"]:
+        assert row["truth"] == np.flatnonzero(Y[row["index"]]).tolist()
+        assert (
+            row["predicted"]
+            == np.flatnonzero(model.predict(X[[row["index"]]])).tolist()
+        )
+
+
+def test_rows_have_the_names_and_texts_of_a_data_frame(rows):
+    X, Y = rows
+    frame = pd.DataFrame(X, index=[f"img/{k}.png" for k in range(60)])
+    frame.columns = [f"f{k}" for k in range(5)]
+    shown = page_facts(HOMI().fit(frame, Y).explain(X=frame, y=Y))["rows"]
+    assert {row["name"] for row in shown} == set(frame.index)
+    texts = [f"text number {k % 7}" for k in range(60)]
+    model = make_pipeline(TfidfVectorizer(), HOMI(gamma=0.0)).fit(texts, Y)
+    shown = page_facts(explain(model, X=texts, y=Y))["rows"]
+    assert all(row["text"] == texts[row["index"]] for row in shown)
+
+
+def test_neighbors_of_a_kernel_are_named(rows):
+    X, Y = rows
+    model = HOMI(kernel="rbf", kernel_params={"gamma": 0.1}, standardize=False)
+    row, *_ = facts(model.fit(X, Y), X, Y, rows=X[:1]).rows
+    near = {s.index for w in row.why for s in w.steps if s.kind == "neighbor"} - {-1}
+    assert set(row.similar) == near
+    for index, value in row.similar.items():
+        assert value == pytest.approx(np.exp(-0.1 * np.sum((X[0] - X[index]) ** 2)))
+
+
+# A notebook
+
+
+def test_a_page_shows_itself_in_a_frame(rows, model):
+    page = model.explain(X=rows[0], y=rows[1])
+    assert isinstance(page, str)
+    frame = page._repr_html_()
+    assert 'sandbox="allow-scripts allow-downloads"' in frame
+    source = re.search(r'srcdoc="(.*?)"></iframe>', frame, re.S)[1]
+    assert html.unescape(source) == page
+
+
+def test_a_widget_holds_the_page(rows, model):
+    pytest.importorskip("anywidget", reason="pip install 'homi-learn[notebook]'")
+    page = model.explain(X=rows[0], y=rows[1])
+    widget = page.widget()
+    assert widget.page == page
+    assert (widget.label, widget.row, widget.decisions) == ("", -1, [])
+
+
+# Targets and files
 
 
 def test_one_dimensional_targets(rows):

@@ -1,70 +1,122 @@
 """The label explorer in a real browser: what it answers to clicks, keys and words."""
 
-import math
+import csv
+import io
 
 import numpy as np
 import pytest
 
-from explorer_pages import LABELS, Opened, Written, extremes
-from homi import HOMI
-from homi.explorer import explain
+from explorer_pages import LABELS, read_decisions
+from homi.dependence import ask
+from homi.explorer.evidence import phi
+from homi.explorer.relations import partial_correlations
+
+
+@pytest.fixture(scope="module")
+def values(page_of_six):
+    """Relations of the page, computed here."""
+    model = page_of_six.model
+    Y = page_of_six.train_Y.astype(float)
+    return {
+        "phi": phi(Y.T @ Y, len(Y)) - np.eye(6),
+        "errors": partial_correlations(model.joint_model_.covariance),
+    }
+
+
+def extremes(column, label, sign, most=6):
+    """The strongest entries of one sign, strongest first."""
+    found = {i: v for i, v in enumerate(column) if i != label and v * sign > 0}
+    return dict(sorted(found.items(), key=lambda item: -abs(item[1]))[:most])
 
 
 def test_nothing_is_requested_and_nothing_complains(six):
     six.open()
     six.look_for("sad", "Enter")
-    buttons = "document.querySelectorAll('.tools button, thead button, #card button')"
-    six.run(f"() => {{ for (const button of {buttons}) button.click() }}")
+    six.run("() => { for (const b of document.querySelectorAll('button')) b.click() }")
     six.run("() => window.scrollTo(0, document.body.scrollHeight)")
-    six.one("#palette").click()
-    assert set(six.tab.asked) == {six.path.as_uri()}
+    asked = [url for url in six.tab.asked if not url.startswith("blob:")]
+    assert set(asked) == {six.path.as_uri()}
     assert six.tab.complaints == []
+    six.tab.asked[:] = asked
 
 
-def test_names_are_shown_as_they_are(six):
+def test_names_and_texts_are_shown_as_they_are(six):
     six.open()
     assert six.page.title() == "<i>Six</i> & more"
     for label in (1, 2):
         six.look_for(LABELS[label], "Enter")
         assert six.chosen() == label
-    assert six.one("#card b, #card script").count() == 0
-    shown = six.one("#labels-table").text_content()
+    assert six.one("#card b, #rows b, #rows script").count() == 0
+    shown = six.one("#quality-table").text_content()
     assert all(name in shown for name in LABELS)
+    assert "<b>text</b> " in six.one("#rows-table").text_content()
+    link = six.one("#rows-table a").first
+    assert link.get_attribute("href") == "https://e.org/0"
 
 
-def test_a_click_says_what_raises_and_lowers_a_label(six):
+# Labels together
+
+
+def test_a_click_says_what_goes_with_a_label(six, values):
     six.open()
-    for label in (3, 0):
-        six.click("#graph-canvas", *six.disc(label))
-        assert six.chosen() == label
-        into, out = six.B[:, label], six.B[label]
-        for title, wanted in {
-            "Raised by": extremes(into, label, 1),
-            "Lowered by": extremes(into, label, -1),
-            "It raises": extremes(out, label, 1, 4),
-            "It lowers": extremes(out, label, -1, 4),
-        }.items():
-            assert six.listed(title) == pytest.approx(wanted)
-            assert list(six.listed(title)) == list(wanted)
-    first, *_ = six.listed("Raised by")
-    six.one("#card li button").first.click()
+    for relation in ("phi", "errors"):
+        six.one(f"#relations [data-key={relation}]").click()
+        for label in (3, 0):
+            six.page.mouse.click(*six.disc(label))
+            assert six.chosen() == label
+            column = values[relation][:, label]
+            for title, sign in (("Goes with", 1), ("Goes against", -1)):
+                wanted = extremes(column, label, sign)
+                assert six.listed(title) == pytest.approx(wanted, abs=6e-4)
+                assert list(six.listed(title)) == list(wanted)
+    first, *_ = six.listed("Goes with")
+    six.one("#card .partners button").first.click()
     assert six.chosen() == first
-    six.click("#graph-canvas", 3, 3)
+    six.one("#graph-svg").press("Escape")
     assert six.chosen() == -1
 
 
-def test_an_older_browser_shows_the_same(six):
-    six.page.add_init_script(
-        "delete Uint8Array.fromBase64; delete window.requestIdleCallback"
-    )
+def test_edges_have_the_color_of_their_sign(six, values):
     six.open()
-    left = "() => [Uint8Array.fromBase64, window.requestIdleCallback].filter(Boolean)"
-    assert six.run(f"{left}.length") == 0
-    six.click("#graph-canvas", *six.disc(3))
-    wanted = extremes(six.B[:, 3], 3, -1)
-    assert six.listed("Lowered by") == pytest.approx(wanted)
-    six.one("#matrix").scroll_into_view_if_needed()
-    assert (six.pixels("#matrices figure:first-child canvas")[..., 3] > 0).mean() > 0.5
+    upper = values["phi"][np.triu_indices(6, 1)]
+    order = np.argsort(-np.abs(upper))
+    assert six.one("#edges-says").inner_text() == "15 of 15 edges"
+    for shown in (15, 4, 0):
+        six.one("#edges").fill(str(shown))
+        kept = upper[order[:shown]]
+        for kind, count in (("raise", (kept > 0).sum()), ("lower", (kept < 0).sum())):
+            read = "all => all.map(e => e.getAttribute('d').split('M').length - 1)"
+            drawn = six.one(f".edges path.{kind}").evaluate_all(read)
+            assert sum(drawn) == count
+    assert six.text("#edges-says") == "0 of 15 edges"
+
+
+def test_the_keyboard_walks_over_the_graph(six):
+    six.open()
+    graph = six.one("#graph-svg")
+    graph.press("ArrowRight")
+    seen = {six.chosen()}
+    ways = {"Left": (-1, 0), "Up": (0, -1), "Down": (0, 1), "Right": (1, 0)}
+    for key, (dx, dy) in [*ways.items()] * 2:
+        before = six.disc(six.chosen())
+        graph.press(f"Arrow{key}")
+        after = six.disc(six.chosen())
+        assert (after[0] - before[0]) * dx + (after[1] - before[1]) * dy >= 0
+        seen.add(six.chosen())
+    assert len(seen) >= 3
+    name = six.names[six.chosen()]
+    assert six.one("#said").text_content().startswith(f"{name}. Raised most by ")
+
+
+def test_zoom_brings_labels_nearer_and_the_whole_back(six):
+    six.open()
+    before = six.disc(0), six.disc(4)
+    six.one("#closer").click()
+    after = six.disc(0), six.disc(4)
+    apart = [np.hypot(*np.subtract(*pair)) for pair in (before, after)]
+    assert apart[1] == pytest.approx(1.6 * apart[0], rel=0.01)
+    six.one("#whole").click()
+    assert six.disc(0) == pytest.approx(before[0])
 
 
 def test_search_finds_names_and_the_keyboard_takes_one(six):
@@ -73,12 +125,10 @@ def test_search_finds_names_and_the_keyboard_takes_one(six):
     found = six.one("#found [role=option] span:first-child").all_inner_texts()
     # Those that begin with it first, each in their own order.
     assert found[:2] == [LABELS[4], LABELS[5]]
-    assert "calm" in found
-    assert "sad" in found
+    assert {"calm", "sad"} <= set(found)
     six.one("#search").press("ArrowDown")
     active = six.one("#search").get_attribute("aria-activedescendant")
     assert six.text(f"#{active}").startswith("a name that is much")
-    assert six.one("#found [aria-selected=true]").get_attribute("id") == active
     six.one("#search").press("Enter")
     assert six.chosen() == 5
     assert not six.one("#found").is_visible()
@@ -86,175 +136,266 @@ def test_search_finds_names_and_the_keyboard_takes_one(six):
     assert six.text("#found") == "No label has this name"
 
 
-def test_the_slider_sets_the_weakest_arrow(six):
+def test_the_matrix_names_the_cell_of_a_key(six, values):
     six.open()
-    strengths = np.sort(np.abs(six.B[~np.eye(6, dtype=bool)]))
-    slider = six.one("#weakest")
-    slider.press("Home")
-    assert six.text("#weakest-says").endswith("30 of 30 arrows")
-    slider.press("End")
-    assert six.text("#weakest-says").endswith(": 1 of 30 arrows")
-    for value in (300, 700):
-        slider.fill(str(value))
-        weakest = strengths[-1] * (strengths[0] / strengths[-1]) ** (1 - value / 1000)
-        shown = np.sum(strengths >= weakest)
-        assert six.text("#weakest-says").endswith(f": {shown} of 30 arrows")
-        assert slider.get_attribute("aria-valuetext") == six.text("#weakest-says")
-
-
-def test_fewer_arrows_are_what_they_were_before_there_were_more(many):
-    """Drawn in steps, and from copies on the way back: the picture must not tell."""
-    many.open()
-    slider = many.one("#weakest")
-    pictures = {}
-    for value in (700, 300, 0, 300, 700):
-        slider.fill(str(value))
-        drawn = many.pixels()
-        # Of what is hardly seen, the colour is rounded coarsely.
-        seen = drawn[..., :3] * drawn[..., 3:] / 255
-        if value in pictures:
-            assert np.abs(seen - pictures[value]).max() <= 3
-        pictures[value] = seen
-    inked = {value: (seen.max(axis=-1) > 0).sum() for value, seen in pictures.items()}
-    assert inked[700] < inked[300] < inked[0]
-
-
-def test_the_keyboard_walks_over_the_graph(six):
-    six.open()
-    canvas = six.one("#graph-canvas")
+    canvas = six.one("#matrix canvas")
     canvas.press("ArrowRight")
-    first = six.chosen()
-    assert first >= 0
-    seen = {first}
-    ways = {"Left": (-1, 0), "Up": (0, -1), "Down": (0, 1), "Right": (1, 0)}
-    for key, (dx, dy) in [*ways.items()] * 2:
-        before = six.disc(six.chosen())
-        canvas.press(f"Arrow{key}")
-        after = six.disc(six.chosen())
-        assert (after[0] - before[0]) * dx + (after[1] - before[1]) * dy >= 0
-        seen.add(six.chosen())
-    assert len(seen) >= 3
-    name = six.names[six.chosen()]
-    assert six.one("#said").text_content().startswith(f"{name}. Raised most by ")
-    canvas.press("Escape")
-    assert six.chosen() == -1
-
-
-def test_the_matrix_names_the_cell_under_the_pointer(six):
-    six.open()
-    order = six.fact("order")
-    first = "#matrices figure:first-child canvas"
-    width = six.one(first).bounding_box()["width"]
-    left = min(12 + 6.6 * max(map(len, LABELS)), 116)
-    step = (width - left) / 6
-    row, column = 1, 4
-    place = left + (column + 0.5) * step, left + (row + 0.5) * step
-    six.page.mouse.move(*six.at(first, *place))
-    i, j = order[row], order[column]
-    said = six.text("#cell")
-    assert said.startswith(f"{LABELS[i]} → {LABELS[j]}: B ")
-    number = said.split(": B ")[1].split(",")[0].replace("−", "-")
-    assert math.isclose(float(number), six.B[i, j], rel_tol=0.05)
-    six.one("#normalised").click()
-    assert six.one("#normalised").get_attribute("aria-pressed") == "true"
-    # The first key points at the upper left cell.
-    for key in ("ArrowRight", "ArrowDown"):
-        six.one(first).press(key)
-    low, high = six.B.min(), six.B.max()
-    i, j = order[1], order[0]
-    assert six.text("#cell").startswith(
-        f"{LABELS[i]} → {LABELS[j]}: B {(six.B[i, j] - low) / (high - low):.3f} of 1"
-    )
-    six.one(first).press("Enter")
+    said = six.text("#matrix output")
+    at = {
+        f"{a}, {b}": (i, j) for i, a in enumerate(LABELS) for j, b in enumerate(LABELS)
+    }
+    i, j = at[said.split(": φ ")[0]]
+    number = said.split(": φ ")[1].split(",")[0].replace("−", "-")
+    assert float(number) == pytest.approx(values["phi"][i, j], rel=0.05)
+    canvas.press("Enter")
     assert six.chosen() == j
 
 
-def test_the_matrix_is_coloured_by_sign(six):
-    """Cells in the order of the clusters, each beside the colour it should have."""
+# Tell it what you know
+
+
+def test_known_labels_move_probabilities_as_predict_proba_does(six):
     six.open()
-    six.one("#matrix").scroll_into_view_if_needed()
-    order = six.fact("order")
-    drawn = six.pixels("#matrices figure:first-child canvas")
-    left = min(12 + 6.6 * max(map(len, LABELS)), 116)
-    step = (drawn.shape[1] - left) / 6
-    full = np.abs(six.B[~np.eye(6, dtype=bool)]).max()
-    ends = np.array([[255, 255, 255], [0xC2, 0x3B, 0x31], [0x2C, 0x86, 0x50]])
-    for row, i in enumerate(order):
-        for column, j in enumerate(order):
-            if i == j:
-                continue
-            tone = np.sqrt(abs(six.B[i, j]) / full)
-            end = ends[1] if six.B[i, j] > 0 else ends[2]
-            wanted = ends[0] + tone * (end - ends[0])
-            y, x = (int(left + (k + 0.5) * step) for k in (row, column))
-            assert np.abs(drawn[y, x, :3] - wanted).max() <= 2
+    rng = np.random.default_rng(0)
+    rows = six.shown_rows()
+    model, X = six.model, six.written.X
+    for count in (1, 2, 3, 5, 6):
+        k = int(rng.integers(len(rows)))
+        six.one("#known-row").select_option(str(k))
+        six.run("() => document.getElementById('known-clear').click()")
+        row, known = X[[rows[k]]], np.full((1, 6), np.nan)
+        plain = model.predict_proba(row)[0]
+        np.testing.assert_allclose(six.probabilities(), plain, atol=1e-12)
+        for label in rng.permutation(6)[:count]:
+            known[0, label] = rng.integers(2)
+            six.know(int(label), int(known[0, label]))
+        wanted = model.predict_proba(row, known=known)[0]
+        np.testing.assert_allclose(six.probabilities(), wanted, atol=1e-12)
+        asked = int(six.one("#known-next").get_attribute("data-label"))
+        questions = ask(model, row, known, k=1)[0]
+        assert questions == ([] if asked < 0 else [model.label_names_[asked]])
+
+
+def test_a_known_label_says_that_it_did_it_and_can_be_taken_back(six):
+    six.open()
+    before = six.probabilities()
+    six.one("[aria-label='sad: yes']").last.click()
+    moved = np.abs(six.probabilities() - before)
+    item = six.one("#known-list li:not(.is-known)").first
+    moved[3] = 0.0
+    assert int(item.get_attribute("data-label")) == moved.argmax()
+    assert "because of sad" in item.inner_text()
+    assert six.run("() => document.activeElement.dataset.know") == "3 1"
+    six.page.keyboard.press("Enter")
+    np.testing.assert_array_equal(six.probabilities(), before)
+    assert six.state("known") == "[]"
+
+
+def test_an_average_row_has_the_shares_of_the_labels(six):
+    six.open()
+    Y = six.written.train_Y
+    share = (Y.sum(axis=0) + 0.5) / (len(Y) + 1)
+    np.testing.assert_allclose(six.probabilities(), share, atol=1e-12)
+
+
+# Rows
+
+
+def test_the_bars_of_a_row_add_up(six):
+    six.open()
+    values_ = "bars => bars.map(bar => Number(bar.dataset.value))"
+    rows, scores = six.shown_rows(), six.model.decision_function(six.written.X)
+    for k in range(3):
+        six.one("#rows-table .open").nth(k).click()
+        for n in range(6):
+            six.one("#score").select_option(str(n))
+            bars = six.one("#waterfall li[data-value]").evaluate_all(values_)
+            assert sum(bars[:-1]) == pytest.approx(bars[-1], abs=1e-12)
+            verdict = six.text("#verdict")
+            label = LABELS.index(verdict.split(": log-odds")[0])
+            assert bars[-1] == pytest.approx(scores[rows[k], label], abs=1e-9)
+            assert (", predicted" in verdict) == (bars[-1] > 0)
+            has = "; the row has it" in verdict
+            assert has == six.written.Y[rows[k], label]
+
+
+def test_rows_are_found_sorted_and_opened(six):
+    six.open()
+    table = six.one("#rows-table tbody tr")
+    six.one("#rows-search").fill("text</b> 7")
+    assert set(table.locator("th button").all_inner_texts()) <= {
+        "row 7",
+        *(f"row {k}" for k in range(70, 80)),
+    }
+    six.one("#rows-search").fill("")
+    six.one("#rows-table .more").click()
+    assert table.count() == len(six.shown_rows())
+    six.one("#rows-table thead button").filter(has_text="errors").click()
+    errors = [
+        int(text) for text in six.one("#rows-table td:last-child").all_inner_texts()
+    ]
+    assert errors == sorted(errors, reverse=True)
+    name = table.first.locator("th button").inner_text()
+    table.first.locator("th button").click()
+    assert six.text("#row h3").startswith(name)
+    six.one(
+        "#row button",
+    ).filter(has_text="Tell what you know").click()
+    assert six.one("#known-row").evaluate("e => e.selectedOptions[0].text") == name
 
 
 def test_the_rows_follow_the_chosen_label(six):
     six.open()
     for label in (4, 2):
         six.look_for(LABELS[label], "Enter")
-        six.one("#rows").scroll_into_view_if_needed()
-        six.one("#verdict").filter(has_text=f"{LABELS[label]}: g(x) = ").wait_for()
-        chosen = "e => e.selectedOptions[0].textContent"
-        assert six.one("#score").evaluate(chosen).startswith(f"{LABELS[label]} (")
+        assert six.text("#verdict").startswith(f"{LABELS[label]}: log-odds = ")
 
 
-def test_the_bars_of_a_row_add_up(six):
+# Audit
+
+
+def test_decisions_are_made_by_key_and_downloaded(six):
     six.open()
-    six.look_for(LABELS[3], "Enter")
-    values = "bars => bars.map(bar => Number(bar.dataset.value))"
-    said = set()
-    for row in range(3):
-        for score in range(6):
-            six.one("#row").select_option(str(row))
-            six.one("#score").select_option(str(score))
-            verdict = six.text("#verdict")
-            bars = six.one("#waterfall li[data-value]").evaluate_all(values)
-            assert sum(bars[:-1]) == pytest.approx(bars[-1], abs=1e-12)
-            above = "above one half: predicted"
-            assert (f", {above}" in verdict) == (bars[-1] > 0.5)
-            said.add(verdict.split(": g(x) = ")[0])
-    assert said == set(LABELS)
+    listed = six.one("#audit-list")
+    listed.press("a")
+    listed.press("ArrowDown")
+    listed.press("r")
+    listed.press("a")
+    listed.press("k")
+    listed.press("u")
+    with six.page.expect_download() as download:
+        six.one("#audit-download").click()
+    assert download.value.suggested_filename == "decisions.csv"
+    six.tab.asked[:] = [url for url in six.tab.asked if not url.startswith("blob:")]
+    text = download.value.path().read_text(encoding="utf-8")
+    table = list(csv.DictReader(io.StringIO(text)))
+    decided = {k: line["decision"] for k, line in enumerate(table) if line["decision"]}
+    given = [int(line["given"]) for line in table]
+    assert decided == {0: str(1 - given[0]), 2: str(given[2])}
+    told = read_decisions(six.state("decisions"))
+    assert told == [
+        (int(table[k]["row"]), table[k]["label"], decided[k]) for k in decided
+    ]
+    Y = six.written.Y
+    for line in table:
+        label = LABELS.index(line["label"])
+        assert Y[int(line["row"]), label] == int(line["given"])
 
 
-def test_tables_sort_and_show_all(many):
-    many.open()
-    rows = many.one("#labels-table tbody tr")
-    assert rows.count() == 25
-    many.one("#labels-more").click()
-    # Rows come some at a time: sorted meanwhile, none may come twice.
-    many.one("#labels-table thead button").first.click()
-    assert rows.first.text_content().startswith(many.names[0])
-    rows.nth(982).wait_for()
-    first = "rows => rows.map(row => row.cells[0].textContent)"
-    assert rows.evaluate_all(first) == many.names
+def test_a_suspicious_label_is_decided_by_click_and_its_row_opens(six):
+    six.open()
+    buttons = six.one("#audit-list li").first.locator(".buttons button")
+    buttons.first.click()
+    assert buttons.first.get_attribute("aria-pressed") == "true"
+    assert six.text("#audit-says").startswith("1 of ")
+    buttons.first.click()
+    assert six.text("#audit-says").startswith("0 of ")
+    name = six.one("#audit-list li .what button").first
+    row = name.inner_text()
+    name.click()
+    assert six.text("#row h3").startswith(row)
 
 
-def test_links_lead_to_their_sections(many):
-    """Also past sections that were never laid out."""
-    many.open()
-    for part in ("labels", "matrix", "rows"):
-        many.one(f"nav a[href='#{part}']").click()
-        top = many.one(f"#{part}").evaluate("e => e.getBoundingClientRect().top")
-        bar = many.one(".top").bounding_box()["height"]
-        assert bar <= top < 300
+# Quality
 
 
-def test_emotions_shows_what_the_paper_says_of_figure_1(tab, data, tmp_path):
-    """With λ = 300; with the paper's λ = 1 it does not (docs/explaining.md)."""
-    X, Y, _, names = data("emotions")
-    model = HOMI(300.0).fit(X, Y)
-    path = explain(model, tmp_path / "emotions.html", X, Y, label_names=names)
-    page = Opened(tab, Written(model, path, names)).open()
+def test_the_threshold_says_precision_and_recall(six):
+    six.open()
+    six.look_for("sad", "Enter")
+    P = six.model.predict_proba(six.written.X)[:, 3]
+    truth = six.written.Y[:, 3] > 0
+    for step in (40, 100, 130):
+        six.one("#threshold").fill(str(step))
+        predicted = step / 200 <= P
+        hits = (predicted & truth).sum()
+        said = six.text("#threshold-says")
+        assert f"{hits} right of {predicted.sum()} predicted" in said
+        if predicted.any():
+            assert f"recall {100 * hits / truth.sum():.0f} %" in said
+    assert (
+        six.one("#calibration svg")
+        .get_attribute("aria-label")
+        .startswith("Calibration of sad.")
+    )
 
-    def around(name):
-        """Short names of what raises and what lowers a label."""
-        page.look_for(name, "Enter")
-        lists = page.listed("Raised by"), page.listed("Lowered by")
-        return [{names[i].split("-")[0] for i in found} for found in lists]
 
-    assert around("angry") == [{"amazed"}, {"relaxing", "happy", "quiet", "sad"}]
-    assert {"amazed", "happy"} <= around("sad")[1]
-    assert "relaxing" in around("quiet")[0]
-    assert "quiet" in around("relaxing")[0]
+def test_confused_labels_are_counted_and_their_rows_open(six):
+    six.open()
+    Y, predicted = six.written.Y > 0, six.model.predict(six.written.X) > 0
+    lines = six.one("#confused tbody tr")
+    assert lines.count() > 0
+    for k in range(min(3, lines.count())):
+        cells = lines.nth(k).locator("th, td")
+        i, j = (LABELS.index(cells.nth(c).inner_text()) for c in (0, 1))
+        rows = np.flatnonzero(Y[:, i] & predicted[:, j] & ~Y[:, j])
+        assert int(cells.nth(2).inner_text()) == len(rows)
+        name = cells.nth(4).locator("button").first
+        assert int(name.inner_text().removeprefix("row ")) in rows
+    shown = lines.first.locator("td:last-child button").first
+    row = shown.inner_text()
+    shown.click()
+    assert six.text("#row h3").startswith(row)
+
+
+# Two models
+
+
+def test_two_models_disagree_where_their_predictions_differ(six):
+    six.open()
+    X = six.written.X
+    one, other = (m.predict(X) > 0 for m in (six.model, six.written.other))
+    lines = six.one("#models-labels tbody tr")
+    for k in range(6):
+        cells = lines.nth(k).locator("th, td").all_inner_texts()
+        j = LABELS.index(cells[0])
+        assert int(cells[1]) == (one & ~other)[:, j].sum()
+        assert int(cells[2]) == (other & ~one)[:, j].sum()
+    counts = (one != other).sum(axis=1)
+    row = six.one("#models-rows tbody th").first.inner_text()
+    assert counts[int(row.removeprefix("row "))] == counts.max()
+
+
+# A notebook
+
+
+def test_a_frame_of_a_notebook_tells_what_was_chosen(six):
+    """The widget's script, with a model of its traits as anywidget passes one."""
+    from importlib import resources
+
+    script = resources.files("homi.explorer").joinpath("js/widget.js")
+    frame = six.path.parent / "notebook.html"
+    module = script.read_text("utf-8").replace("export default", "window.widget =")
+    frame.write_text(f"<body><script type=module>{module}</script></body>", "utf-8")
+    six.page.goto(frame.as_uri())
+    six.run(
+        """page => {
+          window.traits = { page };
+          const model = {
+            get: (name) => window.traits[name],
+            set: (name, value) => { window.traits[name] = value; },
+            save_changes: () => { window.saved = true; },
+          };
+          window.widget.render({ model, el: document.body });
+        }""",
+        six.path.read_text("utf-8"),
+    )
+    inside = six.page.frame_locator("iframe")
+    inside.locator("circle[data-label='4']").click()
+    inside.locator("#rows-table .open").nth(1).click()
+    inside.locator("#audit-list").press("a")
+    six.page.wait_for_timeout(100)
+    found = six.run("() => ({ ...window.traits, page: '', saved: window.saved })")
+    assert found["label"] == "angry"
+    assert found["row"] == int(
+        inside.locator("#rows-table .open").nth(1).inner_text()[4:]
+    )
+    assert len(found["decisions"]) == 1
+    assert found["saved"] is True
+
+
+def test_an_older_browser_shows_the_same(six):
+    six.page.add_init_script("delete Uint8Array.fromBase64")
+    six.open()
+    assert six.run("() => Uint8Array.fromBase64") is None
+    six.one("#rows-table .open").first.click()
+    assert six.one("#waterfall li").count() > 3

@@ -28,7 +28,7 @@ LAYERS = layers()
 #: The class is for type checkers only.
 UPWARDS = {
     "homi.base.classifier": {"homi.explorer.why.why", "homi.explorer.why.Explanation"},
-    "homi.model.homi": {"homi.explorer.explain"},
+    "homi.model.explain_mixin": {"homi.explorer.explain"},
 }
 
 TREES = {

@@ -53,7 +53,7 @@ def test_waterfalls_add_up_to_the_score(rows, form, with_data):
     assert page["logOdds"] == (form == "cv")
     scores = model.decision_function(X) + (0.0 if form == "cv" else 0.5)
     numbers = [int(row["name"].removeprefix("row ")) for row in page["rows"]]
-    assert len(numbers) == (6 if with_data else 7)
+    assert len(numbers) == (60 if with_data else 7)
     for number, row in zip(numbers, page["rows"], strict=True):
         assert [w["label"] for w in row["why"]] == (-scores[number]).argsort().tolist()
         for why in row["why"]:

@@ -10,6 +10,7 @@ DISTRIBUTION = "homi-learn"
 
 #: Import name of an optional package -> the extra that installs it.
 EXTRAS = {
+    "anywidget": "notebook",
     "arff": "data",
     "dask": "dask",
     "defusedxml": "data",

@@ -1,4 +1,4 @@
-"""`homi data`: list, describe, fetch and check data sets."""
+"""`homi data`: list, describe, fetch, add and check data sets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from rich.progress import (
 from homi.cli.command import command
 from homi.cli.errors import print_error
 from homi.cli.options import AsJson
+from homi.datasets.add import add as add_file
 from homi.datasets.cache import cache_directory, file_sha256
+from homi.datasets.dataset import Dataset
 from homi.datasets.fetch import FetchError, cached_path
 from homi.datasets.fetch import fetch as bring
 from homi.datasets.load import Found, at_hand, load
@@ -28,7 +30,8 @@ from homi.datasets.python_functions import NAME as PYTHON_FUNCTIONS
 from homi.datasets.registry import Entry, registry, require
 
 data_app = typer.Typer(
-    help="Data sets: list, describe, fetch and check them.\n\nExample: homi data list",
+    help="Data sets: list, describe, fetch, add and check them.\n\n"
+    "Example: homi data list",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -132,6 +135,43 @@ def fetch(
             print_error(error)
             failed = True
     raise typer.Exit(int(failed))
+
+
+@command(data_app)
+def add(
+    name: Name,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            exists=True,
+            dir_okay=False,
+            help="The ARFF text, or xz, gz, bz2, zip of it.",
+        ),
+    ],
+) -> None:
+    """Add a file that you have to the cache, if its sha256 is the registry's.
+
+    For a data set whose source cannot be reached. What reads data sets by name then
+    finds it, benchmarks too.
+
+    Example: homi data add mediamill mediamill.arff
+    """
+    entry = require(name)
+    target = add_file(entry, file)
+    shape = _shape(load(entry, target.parent))
+    known = (entry.n_samples, entry.n_features, entry.n_labels)
+    if shape != known:
+        target.unlink()
+        raise ValueError(
+            f"{file} has the sha256 of {entry.name}, but {shape} samples, features and "
+            f"labels where the registry says {known}; this is a bug in homi."
+        )
+    typer.echo("{}: {} samples, {} features, {} labels".format(entry.name, *shape))
+    typer.echo(f"{entry.name}: checked and added, {target}")
+
+
+def _shape(dataset: Dataset) -> tuple[int, int, int]:
+    return (*dataset.X.shape, dataset.Y.shape[1])
 
 
 @command(data_app)

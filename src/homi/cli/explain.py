@@ -9,7 +9,14 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from homi.cli.explain_subject import Subject, is_model_file, of_data, of_model_file
+from homi.cli.explain_subject import (
+    Subject,
+    is_model_file,
+    of_data,
+    of_model_file,
+    read_audit,
+    with_other,
+)
 from homi.cli.explain_terminal import print_row, summary
 from homi.cli.options import AsJson, Force, Quiet, Seed
 from homi.cli.output import check_output
@@ -39,8 +46,9 @@ def explain(
     files: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="[MODEL] [ROWS]",
-            help="Model file that homi fit wrote, and the file of the --row.",
+            metavar="[MODEL] [MODEL] [ROWS]",
+            help="Model file that homi fit wrote, a second one to compare it with, and "
+            "the file of the --row.",
         ),
     ] = None,
     data: Annotated[
@@ -65,6 +73,10 @@ def explain(
     row: Annotated[
         int | None, typer.Option(min=0, help="Row to explain, counted from 0.")
     ] = None,
+    audit: Annotated[
+        Path | None,
+        typer.Option(help="Table that homi audit wrote about --data, to decide about."),
+    ] = None,
     hold_out: Annotated[
         float,
         typer.Option(min=0, max=0.9, help="Fraction of rows to test on."),
@@ -85,13 +97,17 @@ def explain(
 ) -> None:
     """Show how labels depend on each other: one page to open in a browser.
 
-    Writes the label explorer of a model: the graph and the matrix of the label
-    correlation B, sets of labels that explain a label, what adds up to the scores of
-    rows, and label statistics of the data. --row explains the labels of that row on the
-    terminal, and writes a page only if --output names it. Without a model, HOMI is
-    fitted to --data first, with the options --lam to --correlation.
+    Writes the label explorer of a model: how labels occur together and depend on each
+    other, what follows from labels that you know, what adds up to the scores of rows,
+    suspicious labels, and which labels are confused. --row explains the labels of that
+    row on the terminal, and writes a page only if --output names it. Without a model,
+    HOMI is fitted to --data first, with the options --lam to --correlation.
 
     Example: homi explain model.homi --data test.csv -o labels.html
+
+    Two models: homi explain a.homi b.homi --data test.csv
+
+    Decide about an audit: homi explain model.homi --data train.csv --audit audit.csv
 
     One row: homi explain model.homi --row 17 new.csv
 
@@ -100,18 +116,22 @@ def explain(
     Your file: homi explain --data train.csv --labels 'tag_*' --row 17 new.csv
     """
     console = Console(quiet=quiet or as_json)
-    named = [*(files or []), *(Path(name) for name in (data, labels) if name)]
+    named = [*(files or []), *(Path(name) for name in (data, labels, audit) if name)]
     if output is None and row is None:
         output = Path("labels.html")
     if output is not None:
         check_output(output, "page", named, force=force)
-    model_file, rows = _sorted_out(files or [])
+    models, rows = _sorted_out(files or [])
+    model_file = models[0] if models else None
     _check_asked(model_file, rows, row)
+    _check_data(models, audit, data)
     if model_file is not None:
         _tell_unused(context, model_file, quiet=quiet)
         beside = None if data is None else Path(data)
         with working("Reading", quiet=quiet):
             subject = of_model_file(model_file, beside, rows, row, choice, quiet=quiet)
+            if beside is not None and len(models) > 1:
+                subject = with_other(subject, models, beside)
     else:
         if choice.tags:
             raise ValueError(
@@ -130,6 +150,8 @@ def explain(
             seed=seed,
         )
         _fit(subject, quiet=quiet)
+    if audit is not None:
+        subject = subject._replace(audit=read_audit(audit))
     with working("Explaining", quiet=quiet):
         known = subject.facts()
         name = Path(model_file or data or "yeast").name
@@ -143,17 +165,32 @@ def explain(
         console.print(printable(f"Page: {output}"))
 
 
-def _sorted_out(files: list[Path]) -> tuple[Path | None, Path | None]:
-    """Return the model, if the first file is one, and the file of the row."""
+def _sorted_out(files: list[Path]) -> tuple[list[Path], Path | None]:
+    """Return the models, none to two, and the file of the row."""
     is_first = bool(files) and is_model_file(files[0])
-    rest = files[1:] if is_first else files
+    is_second = is_first and len(files) > 1 and is_model_file(files[1])
+    models = files[: is_first + is_second]
+    rest = files[len(models) :]
     if len(rest) > 1:
         known = "a model" if is_first else "no model"
         raise ValueError(
             f"{len(files)} files were given, and {files[0]} is {known}; give a model "
-            "file, a file of rows, or both in this order."
+            "file, a second one to compare it with, and a file of rows, in this order."
         )
-    return files[0] if is_first else None, rest[0] if rest else None
+    return models, rest[0] if rest else None
+
+
+def _check_data(models: list[Path], audit: Path | None, data: str | None) -> None:
+    """Refuse two models, or an audit, without the rows that they are about."""
+    if data is not None:
+        return
+    if len(models) > 1:
+        raise ValueError(
+            f"{models[0]} and {models[1]} are compared on rows; pass --data with a "
+            "file of labeled rows."
+        )
+    if audit is not None:
+        raise ValueError(f"{audit} is about rows; pass --data with their file.")
 
 
 def _check_asked(model: Path | None, rows: Path | None, row: int | None) -> None:

@@ -14,16 +14,22 @@ from sklearn.pipeline import Pipeline
 
 from homi.budget import Budget
 from homi.cli.loaded_model import LoadedModel, load_for_rows
-from homi.cli.source import File, open_file
+from homi.cli.source import File, open_file, with_file_name
 from homi.cli.tags import TagChoice
 from homi.datasets.dataset import Dataset
 from homi.datasets.files import split_name
 from homi.datasets.load import load
 from homi.datasets.read import TABLES, parser, read
 from homi.estimators import HOMI
-from homi.explorer import Facts, facts
+from homi.explorer import Facts, OtherModel, facts
 from homi.thresholds import TunedThresholds
-from homi.typing import Matrix
+from homi.typing import Fields, Matrix
+
+#: Numbers of an audit.
+_KINDS = {"row": int, "given": int, "probability": float, "score": float}
+
+#: Names of columns that tell a person which row it is.
+_SHOWN = {"id", "name", "title", "text", "url", "link", "path", "file", "image"}
 
 
 class Wanted(NamedTuple):
@@ -44,6 +50,9 @@ class Subject(NamedTuple):
     Y: Matrix = None
     test: Dataset | None = None
     wanted: Wanted | None = None
+    texts: list[str] | None = None
+    audit: Fields | None = None
+    other: OtherModel | None = None
 
     def facts(self) -> Facts:
         """Compute what the page shows."""
@@ -57,6 +66,9 @@ class Subject(NamedTuple):
             rows=None if wanted is None else wanted.features,
             row_labels=None if wanted is None else wanted.labels,
             row_names=None if wanted is None else [wanted.name],
+            row_texts=self.texts if wanted is None else None,
+            audit=self.audit,
+            other=self.other,
             label_names=self.label_names,
             feature_names=self.feature_names or None,
         )
@@ -87,7 +99,7 @@ def of_model_file(
         opened = open_file(data)
         X = loaded.rows(opened, quiet=quiet)
         Y = loaded.labels(opened, choice, quiet=quiet)
-        subject = subject._replace(X=X, Y=Y)
+        subject = subject._replace(X=X, Y=Y, texts=_texts(opened, loaded))
     if row is not None:
         place = rows or data
         if place is None:
@@ -103,6 +115,39 @@ def of_model_file(
         wanted = Wanted(one, known, f"row {row} of {place.name}")
         subject = subject._replace(wanted=wanted)
     return subject
+
+
+def with_other(subject: Subject, paths: list[Path], data: Path) -> Subject:
+    """Add a second model file, with the rows of the data as it takes them."""
+    loaded = load_for_rows(paths[1])
+    names = (paths[0].name, paths[1].name)
+    if names[0] == names[1]:
+        names = (str(paths[0]), str(paths[1]))
+    X = loaded.rows(open_file(data), quiet=True)
+    return subject._replace(other=OtherModel(loaded.model, names, X))
+
+
+def read_audit(path: Path) -> Fields:
+    """Read the columns of a table that `homi audit` wrote."""
+    file = open_file(path)
+    with with_file_name(path):
+        columns: Fields = {
+            name: file.texts([name])
+            for name in ("row", "label", "given", "probability", "score", "reason")
+        }
+        for name, kind in _KINDS.items():
+            columns[name] = [kind(cell) for cell in columns[name]]
+    return columns
+
+
+def _texts(file: File, loaded: LoadedModel) -> list[str] | None:
+    """Return the texts of the rows, or else a column of ids, links or paths."""
+    if loaded.text:
+        return file.texts(loaded.text)
+    features = [] if loaded.columns is None else loaded.columns.names
+    known = {*loaded.label_names, *features}
+    shown = [n for n in file.names if n not in known and n.lower() in _SHOWN]
+    return file.texts(shown) if shown else None
 
 
 def _feature_names(loaded: LoadedModel) -> list[str]:

@@ -57,9 +57,13 @@ def _reason(known: Facts, row: Row, step: Any) -> str:
         return f"{step.count} other {step.kind}s"
     if step.kind == "label":
         return f"label {known.model.names[step.index]}"
-    if known.model.kernel:
-        return "its own features, by the kernel"
-    return f"{known.model.feature_names[step.index]} = {row.values[step.index]:g}"
+    if step.kind == "neighbor":
+        similarity = row.similar.get(step.index)
+        about = "" if similarity is None else f", similarity {similarity:.3g}"
+        return f"like training row {step.index}{about}"
+    names = known.model.feature_names
+    name = names[step.index] if names else f"x{step.index}"
+    return f"{name} = {row.values[step.index]:g}"
 
 
 def summary(known: Facts, output: Path | None, *, asked: bool) -> Fields:

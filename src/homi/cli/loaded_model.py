@@ -159,12 +159,10 @@ class LoadedModel:
         model = self.model
         if isinstance(model, Pipeline):
             X, model = model[:-1].transform(X), model[-1]
+        inner = model
         if isinstance(model, TunedThresholds):
-            raise ValueError(
-                f"{self.path} has tuned thresholds, which are not for known labels; "
-                "fit a model without --tune."
-            )
-        if getattr(model, "joint_model_", None) is None:
+            inner = last_step(model.estimator_)
+        if getattr(inner, "joint_model_", None) is None:
             raise ValueError(
                 f"{self.path} has no joint model of its labels, so known ones tell it "
                 "nothing; fit it again by homi fit without --paper."

@@ -3,10 +3,13 @@
 from homi.extras import optional
 
 with optional("homi.explorer"):
+    from homi.explorer.compare import OtherModel
     from homi.explorer.explain import explain, write
-    from homi.explorer.facts import Facts, Row, explain_row, facts
+    from homi.explorer.facts import Facts, facts
     from homi.explorer.high_order import LabelSet, label_sets
     from homi.explorer.model import ModelSummary, summarize_model
+    from homi.explorer.notebook import Page
+    from homi.explorer.rows import Row, explain_row
     from homi.explorer.waterfall import Step, Waterfalls, steps, waterfalls
 
 #: Former names.
@@ -16,6 +19,8 @@ __all__ = [
     "Facts",
     "LabelSet",
     "ModelSummary",
+    "OtherModel",
+    "Page",
     "Row",
     "Step",
     "Waterfalls",

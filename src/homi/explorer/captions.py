@@ -1,89 +1,126 @@
-"""Captions of the page: the meaning and the strength of B."""
+"""Sentences of the page that depend on the model and the data."""
 
 from __future__ import annotations
 
-import numpy as np
-
 from homi.explorer.evidence import agreement
 from homi.explorer.facts import Facts
-from homi.explorer.layout import off_diagonal
-from homi.explorer.pack import rounding
 
-#: An entry below this share of the mean diagonal hardly changes a score.
-_SMALL = 0.05
-
-_MEANINGS = {
+_B = {
     "labels": (
         "B was learned from the labels, together with the feature weights, as in the "
-        "paper. Entry (i,\u00a0j) is the effect of the score of label i on label j; "
-        "it need not equal entry (j,\u00a0i)."
+        "paper: an edge is the effect of the score of one label on another when all "
+        "others are known."
     ),
     "held-out": (
-        "B was not learned from which labels occur together, but from held-out scores, "
-        "and was shrunk toward the identity (correlation = held-out). Entry "
-        "(i,\u00a0j) is how much the score of label i corrects that of label j. Its "
-        "sign may differ from that of the correlation of the two labels."
-    ),
-    "identity": (
-        "This model learns no correlation (correlation = identity): B is the identity, "
-        "labels do not affect each other, and the graph has no arrows."
+        "B was learned from held-out scores and shrunk toward the identity: an edge is "
+        "how much the score of one label corrects that of another."
     ),
 }
 
 
-def meaning(facts: Facts) -> str:
-    """Explain an entry of B, which depends on how B was learned."""
-    return _MEANINGS[facts.model.correlation]
+def relation_captions(facts: Facts) -> dict[str, str]:
+    """Return what an edge of each relation means, by its key."""
+    found = {}
+    for relation in facts.graph.relations:
+        if relation.key == "phi":
+            found["phi"] = (
+                "An edge is φ, the correlation of two labels in the rows: blue if they "
+                "occur together more often than by chance, orange if less often."
+            )
+        elif relation.key == "errors":
+            found["errors"] = (
+                "An edge is the partial correlation of held-out errors: what two "
+                "labels say about each other beyond the features and all other labels. "
+                "Blue raises, orange lowers." + _no_effect(facts)
+            )
+        else:
+            found["B"] = _B.get(facts.model.correlation, "") + _signs(facts)
+    return found
 
 
-def strength(facts: Facts) -> str:
-    """Compare the strongest entry with the diagonal."""
-    known = facts.model
-    if len(facts.arrows) == 0:
-        return "No entry of B off its diagonal differs from 0."
-    i, j = facts.arrows[0]
-    largest, own = known.B[i, j], float(np.abs(np.diag(known.B)).mean())
-    number = f"{largest:+.3g}".replace("-", "−")
-    text = (
-        f"The strongest entry is {number} ({known.names[i]} → {known.names[j]}); "
-        f"the diagonal is {own:.2f} on average."
-    )
-    if abs(largest) < _SMALL * own:
-        text += (
-            " B is close to the identity: labels hardly affect each other, and the "
-            "signs of small entries mean little. A larger λ makes labels depend more "
-            "on each other, but predictions may get worse."
-        )
-    return text
+def _no_effect(facts: Facts) -> str:
+    joint = facts.model.joint
+    if joint is None or joint.has_effect:
+        return ""
+    return " On held-out rows it did not help to predict labels from each other."
 
 
-def check(facts: Facts) -> str:
+def _signs(facts: Facts) -> str:
     """Compare the signs of B with those of the data."""
     if facts.data is None:
         return ""
     same, pairs = agreement(facts.model.B, facts.data)
-    if pairs == 0:
-        return "B has no entry to compare with the data."
     return (
-        f"{same:,} of {pairs:,} entries of B ({same / pairs:.0%}) have the sign of φ. "
-        "They may differ: B is the effect of a label when all others are known, φ the "
-        "correlation of two labels alone."
+        f" {same:,} of {pairs:,} entries have the sign of φ; they may differ, as φ "
+        "looks at two labels alone."
     )
 
 
-def left_out(facts: Facts) -> str:
-    """Say which entries of B the page omits or rounds."""
-    n_labels = len(facts.model.B)
-    present = int(np.count_nonzero(off_diagonal(facts.model.B)))
-    parts = []
-    if len(facts.arrows) < present:
-        parts.append(
-            f"The graph can show the {len(facts.arrows):,} strongest of {present:,} "
-            "entries; the matrix and the lists have all of them."
+def size(facts: Facts) -> str:
+    """Return the number of labels and rows, and the settings of the model."""
+    n_labels = len(facts.model.names)
+    text = f"{n_labels:,} label{'' if n_labels == 1 else 's'}"
+    if facts.data is not None:
+        text += f" in {facts.data.n_samples:,} rows"
+    return f"{text} · {facts.model.settings}"
+
+
+def judged(facts: Facts) -> str:
+    """Say which rows predictions are judged by."""
+    rows = facts.judged
+    if rows is None:
+        return ""
+    count = len(rows.places)
+    which = f"{rows.n_rows:,} rows"
+    if count < rows.n_rows:
+        which = f"{count:,} of {rows.n_rows:,} rows, evenly spaced"
+    if rows.held_out:
+        return f"Measured on {which} that were passed as test rows."
+    return (
+        f"Measured on {which} passed as X and y; if the model was fitted to them, "
+        "this is optimistic. Pass X_test and y_test for an honest measure."
+    )
+
+
+def shown(facts: Facts) -> str:
+    """Say which rows can be opened."""
+    total = 0 if facts.judged is None else facts.judged.n_rows
+    count = len(facts.rows)
+    if not total or count >= total or facts.rows[0].index is None:
+        return ""
+    return (
+        f"{count:,} of {total:,} rows: those of suspicious and confused labels, and "
+        "others that are evenly spaced."
+    )
+
+
+def audited(facts: Facts) -> str:
+    """Say how labels were judged, and how many are wrong."""
+    found = facts.suspects
+    if found is None:
+        return ""
+    text = ""
+    if found.n_wrong is not None:
+        text = f"About {found.n_wrong:,.0f} labels of the rows judged are wrong. "
+    if not found.held_out:
+        text += (
+            "The rows were judged by a model that may have been fitted to them, and "
+            "may agree with their errors; for a better list, pass "
+            "audit=homi.dependence.audit(model, X, y), or --audit with the file that "
+            "homi audit wrote. "
         )
-    if error := rounding(facts):
-        parts.append(
-            f"With {n_labels:,} labels, entries of B are rounded, by at most "
-            f"{error:.1g}."
-        )
-    return " ".join(parts)
+    return text
+
+
+def compared(facts: Facts) -> str:
+    """Say which models are compared, and how often they disagree."""
+    found = facts.comparison
+    if found is None:
+        return ""
+    differ = int(found.first.sum() + found.second.sum())
+    total = found.n_rows * len(found.labels)
+    one, other = found.names
+    return (
+        f"{one} and {other} disagree about {differ:,} of {total:,} labels of "
+        f"{found.n_rows:,} rows ({differ / total:.1%})."
+    )

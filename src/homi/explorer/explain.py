@@ -9,6 +9,7 @@ from typing import Any
 
 from homi.atomic_write import whole_file
 from homi.explorer.facts import Facts, facts
+from homi.explorer.notebook import Page
 from homi.explorer.page import html
 from homi.typing import MatrixLike
 
@@ -24,15 +25,19 @@ def explain(
     rows: MatrixLike | None = None,
     row_labels: MatrixLike | None = None,
     row_names: Sequence[str] | None = None,
+    row_texts: Sequence[str] | None = None,
     label_names: Sequence[str] | None = None,
     feature_names: Sequence[str] | None = None,
+    audit: Any = None,
+    other: Any = None,
     title: str = "Label explorer",
-) -> Path | str:
+) -> Path | Page:
     """Write the label explorer of a fitted ``HOMI`` or ``HOMICV``.
 
-    The page is one HTML file that needs no network. It shows B as a graph and as a
-    matrix, sets of labels that explain a label, explanations of the scores of rows, and
-    statistics of the data.
+    The page is one HTML file that needs no network. It shows how labels occur together
+    and depend on each other, lets a person tell known labels and see what follows,
+    explains the scores of rows, lists labels that are probably wrong, and shows which
+    labels are confused.
 
     The model may be the last step of a pipeline or inside a ``TunedThresholds``. Rows
     are then the input of the whole model, and its thresholds are used.
@@ -43,27 +48,37 @@ def explain(
         The fitted model.
     path : path, optional
         The file to write, atomically. Default: no file is written, and the page is
-        returned as text.
+        returned; a notebook shows it.
     X, y : array-like, optional
-        Rows and labels to compare with B, such as the training data. Contributions to
-        a score are relative to the mean of X.
+        Rows and labels, such as the training data: how labels occur together is counted
+        in them, and contributions to a score are relative to the mean of X.
     X_test, y_test : array-like, optional
-        Test rows and labels, for the quality of each label.
+        Rows and labels that the model was not fitted to. Predictions are judged by
+        these, or else by X and y, which is optimistic.
     rows : array-like of shape (n_rows, n_features), optional
-        Rows to explain. Default: six of X, evenly spaced.
+        Rows to explain. Default: up to 150 of those judged, with the rows of suspicious
+        and confused labels among them.
     row_labels : array-like of shape (n_rows, n_labels), optional
-        True labels of these rows, if known.
-    row_names : sequence of str, optional
-        Names of these rows. Default: "row 0", "row 1", ….
+        True labels of ``rows``, if known.
+    row_names, row_texts : sequence of str, optional
+        Names of the rows, and a text, a link or the path of an image to show of each:
+        of ``rows``, or else of all rows judged. Default: the index and the texts of a
+        data frame, or texts that are rows; otherwise "row 0", "row 1", ….
     label_names, feature_names : sequence of str, optional
         Names to show instead of the model's own.
+    audit : AuditFrame or mapping, optional
+        Result of :func:`homi.dependence.audit` of X and y. Default: the labels of the
+        rows judged are audited by the fitted model.
+    other : classifier or OtherModel, optional
+        A second fitted model of the same rows, to show where the two disagree.
     title : str, default="Label explorer"
         Title of the page.
 
     Returns
     -------
-    Path or str
-        The file that was written, or the text of the page if no path was given.
+    Path or Page
+        The file that was written, or the page if no path was given: a str with a
+        method ``widget`` for notebooks.
 
     Examples
     --------
@@ -88,10 +103,15 @@ def explain(
         rows=rows,
         row_labels=row_labels,
         row_names=row_names,
+        row_texts=row_texts,
         label_names=label_names,
         feature_names=feature_names,
+        audit=audit,
+        other=other,
     )
-    return html(known, title) if path is None else write(known, Path(path), title)
+    if path is None:
+        return Page(html(known, title))
+    return write(known, Path(path), title)
 
 
 def _kind(data: Any) -> str:

@@ -7,65 +7,47 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
+from scipy.special import expit, logit
 
 from homi.arrays import dense
+from homi.explorer.compare import Comparison, OtherModel, compare
+from homi.explorer.errors import Errors, errors
 from homi.explorer.evidence import Evidence, Quality, evidence, quality
-from homi.explorer.layout import Map, clustered_order, label_map, strongest
+from homi.explorer.layout import Map
 from homi.explorer.model import (
     ModelSummary,
-    checked_rows,
     features_of,
     indicator,
     innermost,
     innermost_rows,
+    log_odds_of,
+    own_label_names,
     summarize_model,
 )
-from homi.explorer.waterfall import Step, forest_waterfalls, steps, waterfalls
+from homi.explorer.relations import LabelGraph, label_graph
+from homi.explorer.row_texts import row_names_of, row_texts_of
+from homi.explorer.rows import (
+    Row,
+    RowsToExplain,
+    Why,
+    explain_row,
+    explain_rows,
+    some_rows,
+)
+from homi.explorer.suspects import Suspects, find_suspects, suspects_of_audit
+from homi.joint import JointModel
 from homi.typing import Array, Indices, Mask, Matrix, MatrixLike
 from homi.verdict import predicted_labels
 
-#: Number of rows that are explained by default.
-_EXAMPLES = 6
+__all__ = ["Facts", "Row", "Why", "explain_row", "facts"]
 
-#: Labels of a row that are explained: those with the highest scores, and in addition
-#: all true and all predicted labels.
-_MOST_LABELS = 40
-
-#: Maximum number of entries of B that are drawn as arrows.
-_MOST_ARROWS, _ARROWS_PER_LABEL = 2000, 4
-
-
-@dataclass(frozen=True)
-class Why:
-    """Explanation of one score of a row, as steps from a start to the score.
-
-    ``predicted`` is the output of the model's ``predict``; None if unknown.
-    """
-
-    label: int
-    start: float
-    steps: list[Step]
-    score: float
-    predicted: bool | None = None
-
-
-@dataclass(frozen=True)
-class Row:
-    """Explanation of a row; ``truth`` are its true labels, if known."""
-
-    name: str
-    values: dict[int, float]
-    truth: list[int] | None
-    why: list[Why]
-
-
-class _RowsToExplain(NamedTuple):
-    """Rows to explain, with their labels and names if known."""
-
-    rows: Matrix
-    labels: Matrix
-    names: Sequence[str] | None
+#: Rows that are judged, and labels of all of them: enough for rates, and quick.
+_MOST_JUDGED, _MOST_CELLS = 4000, 2_000_000
+#: Rows that are shown: between these numbers, by the bytes of their log-odds. A row of
+#: a forest takes longer to explain.
+_MOST_SHOWN, _LEAST_SHOWN, _SHOWN_BYTES, _WITH_TREES = 150, 40, 400_000, 40
+#: Suspicious labels, and confused pairs, whose rows are shown.
+_FIRST = 40
 
 
 @dataclass(frozen=True)
@@ -76,35 +58,70 @@ class Facts:
     ----------
     model : ModelSummary
         The model.
-    map : Map
-        Positions and groups of the labels.
-    order : array of int
-        Labels in the order of the matrix.
-    arrows : array of shape (n_arrows, 2)
-        The strongest entries of B off its diagonal, strongest first.
+    graph : LabelGraph
+        How labels hang together, their positions and groups.
     data : Evidence or None
         Co-occurrence of labels, if labels were passed.
+    judged : Judged or None
+        The rows whose predictions are judged.
     quality : Quality or None
-        Quality of the predictions for a test set, if it was passed.
+        Quality of the predictions of each label.
+    errors : Errors or None
+        Confused labels, calibration and thresholds.
+    suspects : Suspects or None
+        Labels that are probably wrong.
+    comparison : Comparison or None
+        Disagreements with another model.
     rows : list of Row
         Explained rows.
     from_mean : bool
         Whether contributions are relative to the mean of X, or to a row of zeros.
+    average : array of shape (n_labels,)
+        Log-odds of the labels of an average row.
     """
 
     model: ModelSummary
-    map: Map
-    order: Indices
-    arrows: Indices
+    graph: LabelGraph
     data: Evidence | None
+    judged: Judged | None
     quality: Quality | None
+    errors: Errors | None
+    suspects: Suspects | None
+    comparison: Comparison | None
     rows: list[Row]
     from_mean: bool
+    average: Array
+
+    @property
+    def map(self) -> Map:
+        """Positions and groups of the labels."""
+        return self.graph.map
+
+    @property
+    def order(self) -> Indices:
+        """Labels in the order of the matrix."""
+        return self.graph.order
 
     @property
     def learnt(self) -> ModelSummary:
         """The former name of ``model``."""
         return self.model
+
+
+class Judged(NamedTuple):
+    """Rows whose predictions are judged: all, or some that are evenly spaced.
+
+    ``held_out`` says whether they were passed as test rows. ``Y`` is None where true
+    labels are not known.
+    """
+
+    X: Matrix
+    places: Indices
+    n_rows: int
+    Y: Mask | None
+    log_odds: Array
+    predicted: Mask
+    held_out: bool
 
 
 def facts(
@@ -117,128 +134,164 @@ def facts(
     rows: MatrixLike | None = None,
     row_labels: MatrixLike | None = None,
     row_names: Sequence[str] | None = None,
+    row_texts: Sequence[str] | None = None,
     label_names: Sequence[str] | None = None,
     feature_names: Sequence[str] | None = None,
+    audit: Any = None,
+    other: Any = None,
 ) -> Facts:
     """Collect what the page shows; see :func:`homi.explorer.explain`."""
     known = summarize_model(model, label_names, feature_names)
-    B, n_labels = known.B, len(known.names)
-    given = None if rows is None else _RowsToExplain(rows, row_labels, row_names)
-    most = max(_MOST_ARROWS, _ARROWS_PER_LABEL * n_labels)
+    n_labels = len(known.names)
+    Y = None if y is None else indicator(model, y, n_labels)
+    data = None if Y is None else evidence(Y)
+    judged = _judged(model, n_labels, (X, Y), (X_test, y_test), audit is not None)
+    found = None if judged is None else _quality(model, judged)
+    wrong = None if judged is None or judged.Y is None else _errors(judged)
+    suspects = _suspects(model, known, judged, audit)
+    if rows is None:
+        shown = _shown(judged, known, suspects, wrong, row_names, row_texts)
+    else:
+        labels = None if row_labels is None else indicator(model, row_labels, n_labels)
+        shown = RowsToExplain(
+            rows,
+            labels,
+            row_names_of(rows) if row_names is None else row_names,
+            row_texts_of(rows) if row_texts is None else row_texts,
+        )
     return Facts(
         model=known,
-        map=label_map(B),
-        order=clustered_order(B),
-        arrows=strongest(B, most),
-        data=None if y is None else evidence(indicator(model, y, n_labels)),
-        quality=_quality(model, X_test, y_test, n_labels),
-        rows=_rows(model, known, X, y, given),
+        graph=label_graph(known, data),
+        data=data,
+        judged=judged,
+        quality=found,
+        errors=wrong,
+        suspects=suspects,
+        comparison=_comparison(model, judged, other),
+        rows=explain_rows(model, known, shown, _center(model, X)) if shown else [],
         from_mean=X is not None,
+        average=_average(known, data),
     )
 
 
-def explain_row(
-    known: ModelSummary,
-    x: Array,
-    *,
-    centre: Array | None = None,
-    name: str = "row",
-    truth: list[int] | None = None,
-    predicted: Mask | None = None,
-    row: Array | None = None,
-) -> Row:
-    """Explain one row. x and the center are features, of the kernel if any.
-
-    ``row`` is what a forest takes, if the model has one; None where that is x.
-    ``predicted`` is the row's output of :func:`homi.verdict.predicted_labels`.
-    """
-    parts = waterfalls(x, known.W, known.z, known.B, known.t, centre)
-    if known.odds is not None:
-        parts = parts.as_log_odds(*known.odds)
-    if known.kernel:
-        # Kernel features have no meaning of their own: they are one step.
-        parts = parts.together()
-    if known.trees is not None:
-        forest, slope = known.trees
-        trees = forest_waterfalls(forest, x if row is None else row).times(slope)
-        parts += trees.together() if known.kernel else trees
-    scores = parts.scores
-    if not np.isfinite(scores).all():
-        raise ValueError(
-            f"scores of {name} are NaN or infinite, because its values are too large "
-            "for the model; correct them or choose another row."
-        )
-    best = np.argsort(-scores, kind="stable")[:_MOST_LABELS].tolist()
-    said = [] if predicted is None else np.flatnonzero(predicted).tolist()
-    shown = list(dict.fromkeys([*best, *(truth or []), *said]))
-    verdicts: Any = {} if predicted is None else dict(enumerate(predicted.tolist()))
-    why = [
-        Why(
-            j, float(parts.start[j]), steps(parts, j), float(scores[j]), verdicts.get(j)
-        )
-        for j in shown
-    ]
-    used = {s.index for w in why for s in w.steps if s.kind == "feature"} - {-1}
-    values = {} if known.kernel else {f: float(x[f]) for f in sorted(used)}
-    return Row(name, values, truth, why)
-
-
-def _rows(
-    model: Any, known: ModelSummary, X: Matrix, y: Matrix, given: _RowsToExplain | None
-) -> list[Row]:
-    """Explain the given rows, or some of X, relative to the mean of X."""
-    features = None if X is None else features_of(model, X)
-    centre = None if features is None else np.asarray(features.mean(axis=0)).ravel()
-    if given is not None:
-        features, y, names = features_of(model, given.rows), given.labels, given.names
-        X, chosen = given.rows, np.arange(features.shape[0])
-    elif features is not None:
-        chosen = np.linspace(0, features.shape[0] - 1, _EXAMPLES).astype(int)
-        chosen, names = np.unique(chosen), None
-    else:
-        return []
-    truths = None if y is None else indicator(model, y, len(known.names))
-    predicted = predicted_labels(model, _some(X, chosen), len(known.names))
-    taken = checked_rows(model, _some(X, chosen)) if known.trees else None
-    return [
-        explain_row(
-            known,
-            _dense(features[[i]]),
-            centre=centre,
-            name=f"row {i}" if names is None else str(names[i]),
-            truth=None if truths is None else _present(truths[[i]]),
-            predicted=said,
-            row=None if taken is None else _dense(taken[[k]]),
-        )
-        for k, (i, said) in enumerate(zip(chosen, predicted, strict=True))
-    ]
-
-
-def _some(X: Matrix, rows: Indices) -> Matrix:
-    """Return some rows in the container of X: a model may use its columns."""
-    if hasattr(X, "iloc"):
-        return X.iloc[rows]
-    if sparse.issparse(X):
-        return X.tocsr()[rows]
-    return [X[i] for i in rows] if isinstance(X, list | tuple) else X[rows]
-
-
-def _quality(model: Any, X: Matrix, y: Matrix, n_labels: int) -> Quality | None:
-    if (X is None) != (y is None):
+def _judged(
+    model: Any, n_labels: int, given: Any, test: Any, has_audit: bool
+) -> Judged | None:
+    """Score test rows, or else the rows given: those that an audit is about."""
+    if (test[0] is None) != (test[1] is None):
         raise ValueError(
             "only one of X_test and y_test was passed; pass both or neither."
         )
+    held_out = test[0] is not None and not has_audit
+    X, y = (test[0], indicator(model, test[1], n_labels)) if held_out else given
     if X is None:
         return None
-    scores = innermost(model).decision_function(innermost_rows(model, X))
-    predicted = predicted_labels(model, X, n_labels)
-    y = indicator(model, y, n_labels)
-    return quality(y, np.asarray(scores).reshape(-1, n_labels), predicted)
+    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    count = min(n_rows, _MOST_JUDGED, max(1, _MOST_CELLS // n_labels))
+    places = np.unique(np.linspace(0, n_rows - 1, count).astype(np.intp))
+    # A model may need all columns of a frame, or a list of texts: the container stays.
+    some = X if count == n_rows else some_rows(X, places)
+    Y = None if y is None else np.asarray(dense(some_rows(y, places))) > 0
+    log_odds = log_odds_of(model, innermost_rows(model, some), n_labels)
+    predicted = predicted_labels(model, some, n_labels)
+    return Judged(some, places, n_rows, Y, log_odds, predicted, held_out)
 
 
-def _dense(row: Matrix) -> Array:
-    return np.asarray(dense(row)).ravel().astype(np.float64)
+def _quality(model: Any, judged: Judged) -> Quality | None:
+    if judged.Y is None:
+        return None
+    scores = judged.log_odds
+    if getattr(innermost(model), "odds_slope_", None) is None:
+        scores = innermost(model).decision_function(innermost_rows(model, judged.X))
+        scores = np.asarray(scores).reshape(judged.Y.shape)
+    return quality(judged.Y, scores, judged.predicted)
 
 
-def _present(row: Matrix) -> list[int]:
-    return np.flatnonzero(_dense(row)).tolist()
+def _errors(judged: Judged) -> Errors:
+    assert judged.Y is not None
+    return errors(judged.Y, expit(judged.log_odds), judged.predicted)
+
+
+def _suspects(
+    model: Any, known: ModelSummary, judged: Judged | None, audit: Any
+) -> Suspects | None:
+    if audit is not None:
+        return suspects_of_audit(audit, known.names)
+    joint: JointModel | None = known.joint
+    if judged is None or judged.Y is None or joint is None:
+        return None
+    rows = (
+        innermost_rows(model, judged.X),
+        judged.log_odds,
+        judged.Y.astype(np.float64),
+    )
+    found = find_suspects(model, joint, rows, known.names, held_out=judged.held_out)
+    listed = [s._replace(row=int(judged.places[s.row])) for s in found.listed]
+    return found._replace(listed=listed)
+
+
+def _shown(
+    judged: Judged | None,
+    known: ModelSummary,
+    suspects: Suspects | None,
+    wrong: Errors | None,
+    names: Sequence[str] | None,
+    texts: Sequence[str] | None,
+) -> RowsToExplain | None:
+    """Choose rows to show: those of suspicious and confused labels, and others."""
+    if judged is None:
+        return None
+    most = _MOST_SHOWN if known.trees is None else _WITH_TREES
+    count = _SHOWN_BYTES // (8 * len(known.names))
+    count = int(np.clip(count, _LEAST_SHOWN, most))
+    at = {place: k for k, place in enumerate(judged.places.tolist())}
+    first = [s.row for s in suspects.listed[:_FIRST]] if suspects else []
+    wanted = [at[row] for row in first if row in at]
+    if wrong is not None:
+        wanted += [pair.rows[0] for pair in wrong.pairs[:_FIRST]]
+    n_judged = len(judged.places)
+    spread = np.linspace(0, n_judged - 1, min(count, n_judged)).astype(int).tolist()
+    room = count - min(count // 3, n_judged)
+    chosen = np.array([*dict.fromkeys(wanted)][:room] + spread, dtype=np.intp)
+    chosen = np.unique(np.array([*dict.fromkeys(chosen.tolist())][:count]))
+    some, places = some_rows(judged.X, chosen), judged.places[chosen]
+    names = row_names_of(some) if names is None else [names[i] for i in places]
+    texts = row_texts_of(some) if texts is None else [texts[i] for i in places]
+    labels = None if judged.Y is None else judged.Y[chosen]
+    return RowsToExplain(some, labels, names, texts, places)
+
+
+def _comparison(model: Any, judged: Judged | None, other: Any) -> Comparison | None:
+    if other is None:
+        return None
+    if judged is None:
+        raise ValueError(
+            "two models are compared on rows; pass X, or X_test and y_test."
+        )
+    given = other if isinstance(other, OtherModel) else OtherModel(other)
+    X = judged.X if given.X is None else some_rows(given.X, judged.places)
+    names = [str(name) for name in own_label_names(model)]
+    found = compare(names, judged.predicted, given, X, judged.Y)
+    rows = [r._replace(row=int(judged.places[r.row])) for r in found.rows]
+    return found._replace(rows=rows)
+
+
+def _center(model: Any, X: MatrixLike | None) -> Array | None:
+    """Return the mean of the features of X."""
+    if X is None:
+        return None
+    return np.asarray(features_of(model, X).mean(axis=0)).ravel()
+
+
+def _average(known: ModelSummary, data: Evidence | None) -> Array:
+    """Return log-odds of the share of rows that have each label."""
+    if data is not None:
+        share = (np.diag(data.YtY) + 0.5) / (data.n_samples + 1.0)
+    elif known.joint is not None:
+        sets = known.joint.sets
+        weights = np.exp(sets.frequency)
+        share = (weights @ sets.members + 1e-3) / (weights.sum() + 2e-3)
+    else:
+        share = np.full(len(known.names), 0.5)
+    found: Array = logit(share)
+    return found

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
+from scipy.stats import rankdata
 
 from homi.extras import install
 from homi.typing import Array, Indices
@@ -127,8 +128,17 @@ def _graph(weights: Array) -> nx.Graph:
 
 
 def _squared(places: dict[int, Array], n_labels: int) -> Array:
-    """Scale both axes so that the positions fill the square."""
+    """Scale both axes so that the positions fill the square.
+
+    Halfway between the positions and their ranks, so that labels without edges, which
+    springs push far away, leave room for the others.
+    """
     points = np.array([places[i] for i in range(n_labels)], dtype=float)
+    ranks = rankdata(points.round(9), axis=0)
+    return (_scaled(points) + _scaled(ranks)) / 2
+
+
+def _scaled(points: Array) -> Array:
     low, high = points.min(axis=0), points.max(axis=0)
     span = np.where(high > low, high - low, 1.0)
     return np.where(high > low, 2 * (points - low) / span - 1, 0.0)

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.special import logit
 from sklearn.pipeline import Pipeline
 
 from homi.arrays import as_numbers, canonical
-from homi.typing import Array, Fields, Matrix, MatrixLike
+from homi.joint import JointModel
+from homi.typing import Array, Fields, Indices, Matrix, MatrixLike
 
 #: Parameters that the page shows, with their symbols.
 _SYMBOLS = {"lam": "λ", "beta": "β", "gamma": "γ", "n_neighbors": "s"}
@@ -45,6 +47,12 @@ class ModelSummary:
         ``HOMICV``; None where g(x) is the score.
     trees : pair of Forest and array, or None
         The forest whose log-odds are added, and the factor of each label.
+    logistic : array of shape (n_features, n_labels) or None
+        Coefficients of logistic regressions whose log-odds are added.
+    neighbors : array of int or None
+        With a kernel, the training row that each of its features compares with.
+    joint : JointModel or None
+        What known labels of a row say about the others.
     """
 
     names: list[str]
@@ -60,6 +68,9 @@ class ModelSummary:
     thresholds: Array
     odds: tuple[Array, Array] | None = None
     trees: tuple[Any, Array] | None = None
+    logistic: Array | None = None
+    neighbors: Indices | None = None
+    joint: JointModel | None = None
 
 
 def summarize_model(
@@ -90,6 +101,9 @@ def summarize_model(
         thresholds=_thresholds(model, n_labels),
         odds=_odds(inner),
         trees=_trees(inner),
+        logistic=getattr(inner, "logistic_coef_", None),
+        neighbors=_neighbors(core),
+        joint=getattr(inner, "joint_model_", None),
     )
 
 
@@ -111,6 +125,14 @@ def _odds(model: Any) -> tuple[Array, Array] | None:
 def _trees(model: Any) -> tuple[Any, Array] | None:
     forest = getattr(model, "forest_", None)
     return None if forest is None else (forest, model.forest_slope_)
+
+
+def _neighbors(core: Any) -> Indices | None:
+    """Return the landmarks; None where a feature is no single one (older files)."""
+    kernel_map = getattr(core, "_kernel_map", None)
+    if kernel_map is None or kernel_map.normalization is not None:
+        return None
+    return np.asarray(kernel_map.indices, dtype=np.intp)
 
 
 def _thresholds(model: Any, n_labels: int) -> Array:
@@ -199,6 +221,21 @@ def checked_rows(model: Any, X: MatrixLike) -> Matrix:
 def features_of(model: Any, X: MatrixLike) -> Matrix:
     """Return the features that scores are linear in: rows or kernel features."""
     return fitted_core(model)._features(checked_rows(model, X))
+
+
+def log_odds_of(model: Any, rows: Matrix, n_labels: int) -> Array:
+    """Return the log-odds of rows of the innermost model, without its thresholds.
+
+    Of a model whose scores are no log-odds, these are the log-odds of
+    ``predict_proba``.
+    """
+    inner = innermost(model)
+    if _odds(inner) is not None or getattr(inner, "joint_model_", None) is not None:
+        scores = np.asarray(inner.decision_function(rows), dtype=np.float64)
+        return scores.reshape(-1, n_labels)
+    P = np.asarray(inner.predict_proba(rows), dtype=np.float64)
+    found: Array = logit(P[:, -n_labels:])
+    return found
 
 
 def indicator(model: Any, y: Matrix, n_labels: int) -> Matrix:

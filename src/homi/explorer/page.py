@@ -8,33 +8,32 @@ from string import Template
 
 from homi.explorer import captions
 from homi.explorer.facts import Facts
+from homi.explorer.layout import strongest
 from homi.explorer.pack import packed
 from homi.html_shell import html_page
 
 #: Parts of the style sheet; later ones may change what earlier ones say.
-STYLES = ("colours", "base", "frame", "parts", "screens")
+STYLES = ("colors", "base", "frame", "parts", "screens")
 
 #: Parts of the script, in the order in which they need each other.
 SCRIPTS = (
     "base",
-    "colours",
-    "choice",
-    "bars",
-    "arrows",
-    "names",
-    "layers",
+    "pairs",
+    "search",
     "graph",
-    "handling",
-    "card",
-    "cells",
     "matrix",
+    "table",
+    "joint",
+    "known",
+    "card",
     "rows",
-    "tables",
-    "charts",
+    "audit",
+    "quality",
+    "models",
     "start",
 )
 
-#: Entries of B in the table for those who read without scripts.
+#: Pairs of labels in the table for those who read without scripts.
 _MOST_LISTED = 20
 
 _BODY = Template(
@@ -48,158 +47,182 @@ _BODY = Template(
 <ul id="found" role="listbox" aria-label="Labels found" hidden></ul>
 </div>
 <nav aria-label="Sections">$links</nav>
-<label class="switch"><input id="palette" type="checkbox">
-<span>Colour-blind safe</span></label>
 </header>
 <main id="content" tabindex="-1">
 <div class="intro">
-<h1>How the labels move each other</h1>
+<h1>$title</h1>
 <p class="settings">$settings</p>
-<p>$meaning</p>
-<p>$strength</p>
 </div>
 $noscript
-<div class="columns">
 <div class="sections">
 $sections
 </div>
-<aside id="card" class="panel" aria-label="The chosen label"></aside>
 <p id="said" class="unseen" role="status"></p>
-</div>
-<footer><p>$left_out</p></footer>
 </main>
-<script type="application/json" id="facts">$facts</script>"""
+$data"""
 )
 
-_GRAPH = """\
+_LABELS = """\
+<div class="tools" id="relations"></div>
+<p id="relation-says"></p>
+<div class="beside">
+<div>
 <div class="tools">
-<label for="weakest">Weakest arrow</label>
-<input id="weakest" type="range" min="0" max="1000" step="1"
- aria-describedby="weakest-says">
-<output id="weakest-says" for="weakest"></output>
+<label for="edges">Edges</label>
+<input id="edges" type="range" min="0" max="1" step="1"
+ aria-describedby="edges-says">
+<output id="edges-says" for="edges"></output>
 <span class="buttons" role="group" aria-label="Zoom">
 <button type="button" id="closer" aria-label="Zoom in">+</button>
 <button type="button" id="farther" aria-label="Zoom out">−</button>
 <button type="button" id="whole" aria-label="Show the whole graph">⤢</button>
 </span>
 </div>
-<canvas id="graph-canvas" tabindex="0" role="application"
+<svg id="graph-svg" class="$crowd" tabindex="0" role="application"
  aria-label="Label graph. Arrow keys go to the next label in a direction, plus and
- minus zoom, Escape lets go; the list beside it says the same in words."></canvas>
-<p class="legend" id="graph-legend"></p>"""
-
-_MATRIX = """\
-<div class="tools">
-<span class="buttons" role="group" aria-label="Scale">
-<button type="button" id="raw" aria-pressed="true">raw</button>
-<button type="button" id="normalised" aria-pressed="false">normalised</button>
-</span>
-<span class="buttons" role="group" aria-label="Zoom of the matrix">
-<button type="button" id="matrix-closer" aria-label="Zoom in">+</button>
-<button type="button" id="matrix-farther" aria-label="Zoom out">−</button>
-</span>
-<output id="cell" aria-live="polite"></output>
+ minus zoom, Escape lets go; the chosen label is described beside it."></svg>
+<p class="legend"><span class="key raise"></span>raises
+<span class="key lower"></span>lowers · thicker is stronger · a disc grows with the
+number of rows · colors are groups, named by their most central labels:</p>
+<ul id="groups"></ul>
 </div>
-<div class="matrices" id="matrices"></div>
-<p class="legend" id="matrix-legend"></p>"""
-
-_SETS = """\
-<p>Other labels reconstruct a label by least squares, y ≈ c + Σ w y, and R² is the
-share of its variance in the rows that they account for. The label that adds most comes
-next; the set ends before one that would add less than 0.01, or with five.</p>
-<div class="tools">
-<span id="sets-says" class="quiet"></span>
-<button type="button" id="sets-more">Show all</button>
+<section id="card" aria-label="The chosen label"></section>
 </div>
-<div class="scroll" tabindex="0" role="region" aria-label="Sets that explain labels">
-<table id="sets-table"></table></div>"""
+<h3>All pairs</h3>
+<div id="matrix"></div>"""
+
+_KNOWN = """\
+<p>Choose a row, and say of some labels whether they apply: the probabilities of all
+others are those of <code>predict_proba(X, known=…)</code>, computed here.</p>
+<div class="tools">
+<label for="known-row">Of</label><select id="known-row"></select>
+<label for="known-filter">Labels named</label>
+<input id="known-filter" type="search" autocomplete="off">
+<button type="button" class="plain" id="known-clear">Forget all</button>
+</div>
+<p id="known-next" aria-live="polite"></p>
+<ol id="known-list" aria-label="Labels and their probabilities"></ol>
+<button type="button" class="plain more" id="known-more">Show all</button>"""
 
 _ROWS = """\
-<div class="tools">
-<span class="field"><label for="row">Row</label><select id="row"></select></span>
-<span class="field"><label for="score">Score of</label>
-<select id="score"></select></span>
-</div>
-<div id="waterfall"></div>"""
+<p>$shown A label in blue with + is predicted and not given, one in orange with −
+is given and not predicted.</p>
+<div class="tools"><label for="rows-search">Find</label>
+<input id="rows-search" type="search" autocomplete="off"
+ placeholder="name, text or label"></div>
+<div id="rows-table"></div>
+<div id="row"></div>"""
 
-_DATA = """\
-<p>$check "both" counts the rows with both labels, "by chance" how many
-there would be if the two were independent; ≠ marks a φ of the other sign.</p>
-<div class="pair">
-<div class="scroll" tabindex="0" role="region" aria-label="Pairs of labels">
-<table id="strongest"></table></div>
-<figure id="scatter-figure"><canvas id="scatter" role="img"></canvas>
-<figcaption id="scatter-says" aria-live="polite"></figcaption></figure>
+_AUDIT = """\
+<p>$audited Keys: ↓ and ↑ move, <kbd>a</kbd> accepts the change, <kbd>r</kbd> rejects
+it, <kbd>u</kbd> undoes, <kbd>o</kbd> opens the row. Then <code>homi audit FILE --apply
+decisions.csv -o corrected.csv</code> writes a corrected copy of the file.</p>
+<div class="tools">
+<button type="button" class="plain" id="audit-download">Download decisions.csv</button>
+<output id="audit-says"></output></div>
+<ol id="audit-list" tabindex="0" aria-label="Suspicious labels"></ol>
+<button type="button" class="plain more" id="audit-more">Show all</button>"""
+
+_QUALITY = """\
+<p>$judged</p>
+<div class="beside">
+<div id="quality-table"></div>
+<div>
+<h3>Calibration and threshold of the chosen label</h3>
+<div id="calibration"></div>
+<div class="tools"><label for="threshold">Threshold</label>
+<input id="threshold" type="range" min="0" max="1" step="1"></div>
+<p><output id="threshold-says" for="threshold"></output></p>
+</div>
+</div>
+<h3>Which labels are taken for which</h3>
+<p>A row of the matrix is a label that rows have, a column one that was wrongly
+predicted for them; full color is the largest share of rows.</p>
+<div class="beside even">
+<div id="confusion"></div>
+<div id="confused"></div>
 </div>"""
 
-_LABELS = """\
-<div class="tools"><span id="labels-says" class="quiet"></span>
-<button type="button" id="labels-more">Show all</button></div>
-<div class="scroll" tabindex="0" role="region" aria-label="All labels">
-<table id="labels-table"></table></div>"""
+_MODELS = """\
+<p>$compared</p>
+<div class="beside even">
+<div id="models-labels"></div>
+<div id="models-rows"></div>
+</div>"""
 
 
 def html(facts: Facts, title: str) -> str:
     """Return the page as the text of one self-contained file."""
     parts = _parts(facts)
+    data = packed(facts)
     body = _BODY.substitute(
         title=escape(title),
-        settings=escape(_size(facts)),
-        meaning=escape(captions.meaning(facts)),
-        strength=escape(captions.strength(facts)),
-        left_out=escape(captions.left_out(facts)),
+        settings=escape(captions.size(facts)),
         links="".join(f'<a href="#{p[0]}">{p[1]}</a>' for p in parts),
         sections="\n".join(_section(*part) for part in parts),
         noscript=_without_scripts(facts),
-        facts=packed(facts),
+        data="\n".join(
+            f'<script type="text/plain" id="data-{name}">{text}</script>'
+            for name, text in data.items()
+        ),
     )
     css = "".join(_asset(f"css/{name}.css") for name in STYLES)
     js = "".join(_asset(f"js/{name}.js") for name in SCRIPTS)
-    return html_page(title, body, css=css, js=f'"use strict";\n(() => {{\n{js}}})();\n')
+    js = f'"use strict";\n(async () => {{\n{js}}})();\n'
+    return html_page(title, body, css=css, js=js)
 
 
 def _asset(name: str) -> str:
     return resources.files("homi.explorer").joinpath(name).read_text("utf-8")
 
 
-def _size(facts: Facts) -> str:
-    n_labels = len(facts.model.names)
-    size = f"{n_labels:,} label{'' if n_labels == 1 else 's'}"
-    if facts.data is not None:
-        size += f" in {facts.data.n_samples:,} rows"
-    return f"{size} · {facts.model.settings}"
-
-
 def _parts(facts: Facts) -> list[tuple[str, str, str, str]]:
     """Address, name, heading and content of each section that there is data for."""
-    rows, data = bool(facts.rows), facts.data is not None
-    check = escape(captions.check(facts))
+    crowd = "crowded" if len(facts.model.names) > 100 else ""
     parts = [
-        (True, "graph", "Graph", "Which label moves which", _GRAPH),
-        (True, "matrix", "Matrix", _matrix_title(facts), _MATRIX),
-        (data, "sets", "Sets", "Labels that explain a label together", _SETS),
-        (rows, "rows", "Rows", "Why a row has its scores", _ROWS),
+        (True, "labels", "Labels", "Labels together", _LABELS),
         (
-            data,
-            "data",
-            "Check",
-            "What the data say",
-            Template(_DATA).substitute(check=check),
+            facts.model.joint is not None,
+            "known",
+            "Known",
+            "Tell it what you know",
+            _KNOWN,
         ),
-        (True, "labels", "Labels", "All labels", _LABELS),
         (
-            len(facts.model.history) > 1,
-            "fit",
-            "Fit",
-            "How the fit went",
-            '<div id="history"></div>',
+            bool(facts.rows),
+            "rows",
+            "Rows",
+            "Rows, and why they have their labels",
+            _ROWS,
+        ),
+        (facts.suspects is not None, "audit", "Audit", "Suspicious labels", _AUDIT),
+        (
+            facts.errors is not None,
+            "quality",
+            "Quality",
+            "Quality and confusion",
+            _QUALITY,
+        ),
+        (
+            facts.comparison is not None,
+            "models",
+            "Models",
+            "Where two models disagree",
+            _MODELS,
         ),
     ]
-    return [part[1:] for part in parts if part[0]]
-
-
-def _matrix_title(facts: Facts) -> str:
-    return "The matrix B" + ("" if facts.data is None else " beside the data")
+    said = {
+        "crowd": crowd,
+        "shown": escape(captions.shown(facts)),
+        "audited": escape(captions.audited(facts)),
+        "judged": escape(captions.judged(facts)),
+        "compared": escape(captions.compared(facts)),
+    }
+    return [
+        (address, name, heading, Template(content).substitute(said))
+        for there, address, name, heading, content in parts
+        if there
+    ]
 
 
 def _section(address: str, _: str, heading: str, content: str) -> str:
@@ -210,14 +233,17 @@ def _section(address: str, _: str, heading: str, content: str) -> str:
 
 
 def _without_scripts(facts: Facts) -> str:
-    known = facts.model
-    rows = "".join(
-        f"<tr><td>{escape(known.names[i])}</td><td>{escape(known.names[j])}</td>"
-        f"<td>{known.B[i, j]:+.4f}</td></tr>"
-        for i, j in facts.arrows[:_MOST_LISTED]
-    )
+    names = facts.model.names
+    rows = ""
+    if facts.graph.relations:
+        matrix = facts.graph.relations[0].matrix
+        rows = "".join(
+            f"<tr><td>{escape(names[i])}</td><td>{escape(names[j])}</td>"
+            f"<td>{matrix[i, j]:+.4f}</td></tr>"
+            for i, j in strongest(matrix, _MOST_LISTED)
+        )
     return (
         "<noscript><p>This page draws with JavaScript, which is off. The strongest "
-        f"entries of B:</p><table><tr><th>from</th><th>to</th><th>B</th></tr>{rows}"
-        "</table></noscript>"
+        "pairs of labels:</p><table><tr><th>label</th><th>label</th><th>strength</th>"
+        f"</tr>{rows}</table></noscript>"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -43,10 +43,6 @@ class Waterfalls:
             slope * self.start, self.features * slope, self.labels * slope
         )
 
-    def together(self) -> Waterfalls:
-        """Return all features as one."""
-        return replace(self, features=self.features.sum(axis=0, keepdims=True))
-
     def __add__(self, other: Waterfalls) -> Waterfalls:
         """Return the contributions to the sum of two scores."""
         return Waterfalls(
@@ -84,7 +80,14 @@ class Step:
 
 
 def waterfalls(
-    x: Array, W: Array, z: Array, B: Array, t: Array, centre: Array | None = None
+    x: Array,
+    W: Array,
+    z: Array,
+    B: Array,
+    t: Array,
+    center: Array | None = None,
+    *,
+    centre: Array | None = None,
 ) -> Waterfalls:
     """Split ``g(x) = (xW + z)B + t`` into contributions.
 
@@ -94,8 +97,10 @@ def waterfalls(
         The row.
     W, z, B, t : arrays
         Parameters of the model, as in the paper.
-    centre : array of shape (n_features,), optional
+    center : array of shape (n_features,), optional
         c, the reference row, such as the mean of the rows; zeros by default.
+    centre : array, optional
+        Former name of ``center``.
 
     Examples
     --------
@@ -107,12 +112,13 @@ def waterfalls(
     >>> parts.scores.tolist()
     [2.5, 5.5]
     """
-    centre = np.zeros_like(x) if centre is None else centre
-    away = x - centre
+    center = centre if center is None else center
+    center = np.zeros_like(x) if center is None else center
+    away = x - center
     labels = (away @ W)[:, None] * B
     np.fill_diagonal(labels, 0.0)
     return Waterfalls(
-        start=(centre @ W + z) @ B + t,
+        start=(center @ W + z) @ B + t,
         features=away[:, None] * W * np.diag(B),
         labels=labels,
     )
@@ -128,14 +134,17 @@ def forest_waterfalls(forest: Any, x: Array) -> Waterfalls:
     return Waterfalls(start, features, np.zeros((len(start), len(start))))
 
 
-def steps(parts: Waterfalls, label: int, *, most: int = 8) -> list[Step]:
+def steps(
+    parts: Waterfalls, label: int, *, most: int = 8, kind: str = "feature"
+) -> list[Step]:
     """Return the bars between the start and the score of one label.
 
     These are the ``most`` largest features, the sum of the others, and the same for
-    labels. Contributions of 0 have no bar.
+    labels. Contributions of 0 have no bar. ``kind`` says what features are: those of a
+    kernel are neighbors.
     """
     return [
-        *_largest("feature", parts.features[:, label], most),
+        *_largest(kind, parts.features[:, label], most),
         *_largest("label", parts.labels[:, label], most),
     ]
 

@@ -15,7 +15,7 @@ from scipy.special import expit
 from homi.typing import Array, Indices, Mask
 
 #: Least variance of a label. A rare label that occurs has no huge residual then.
-_LEAST_VARIANCE = 0.02 * 0.98
+LEAST_VARIANCE = 0.02 * 0.98
 #: Added to the diagonal, for labels that are constant.
 _JITTER = 1e-6
 #: From so many known sets on, a precision matrix of all labels pays.
@@ -24,7 +24,7 @@ _MANY_SETS = 8
 
 def deviations(P: Array) -> Array:
     """Return standard deviations of labels with probabilities P, bounded from below."""
-    return np.sqrt(np.maximum(P * (1.0 - P), _LEAST_VARIANCE))
+    return np.sqrt(np.maximum(P * (1.0 - P), LEAST_VARIANCE))
 
 
 def scaled_residuals(log_odds: Array, Y: Array) -> Array:
@@ -33,12 +33,24 @@ def scaled_residuals(log_odds: Array, Y: Array) -> Array:
     return np.where(np.isnan(Y), 0.0, (Y - P) / deviations(P))
 
 
-def covariance(residuals: Array, weights: Array | None = None) -> Array:
-    """``EᵀE / n``: second moments of the residuals; their means are near 0."""
-    if weights is not None:
-        # The product of a matrix with itself is symmetric, bit for bit.
-        residuals = residuals * np.sqrt(weights / weights.mean())[:, None]
-    return residuals.T @ residuals / len(residuals)
+def covariance(
+    residuals: Array, weights: Array | None = None, seen: Mask | None = None
+) -> Array:
+    """``EᵀE / n``: second moments of the residuals; their means are near 0.
+
+    Where labels are missing, n is the number of rows that have both labels, and the
+    result is made positive semi-definite. ``seen`` are those that are not missing.
+    """
+    root = None if weights is None else np.sqrt(weights / weights.mean())[:, None]
+    # The product of a matrix with itself is symmetric, bit for bit.
+    E = residuals if root is None else residuals * root
+    if seen is None or seen.all():
+        return E.T @ E / len(E)
+    there = seen.astype(np.float64) if root is None else seen * root
+    C = E.T @ E / np.maximum(there.T @ there, 1.0)
+    values, V = scipy.linalg.eigh(C)
+    V *= np.sqrt(np.maximum(values, 0.0))
+    return V @ V.T
 
 
 def shrunk(C: Array, strength: float) -> Array:

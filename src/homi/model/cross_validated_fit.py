@@ -328,10 +328,7 @@ class CrossValidatedFit(
         if self.calibration is None or self._target.kind != "multilabel-indicator":
             return None
         if known is not None:
-            # Label sets need all labels of a row.
-            rows = known.all(axis=1)
-            weights = None if weights is None else weights[rows]
-            held_out, Y = held_out[rows], Y[rows]
+            Y = np.where(known, Y, np.nan)
         # A model without kernels and trees promises to hold no training row.
         holds_rows = self.trees is not False or self._some_kernel()
         least = 1 if holds_rows else _LEAST_ROWS

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import textwrap
 from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral, Real
-from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,9 +16,11 @@ from homi.base.classifier import LinearMultiLabelClassifier
 from homi.base.validation import checks_parameters, reports_to_callbacks
 from homi.base.weights import check_sample_weight
 from homi.joint import KnownLabelsMixin
+from homi.model.add_label import AddLabelMixin
 from homi.model.batches import row_slices
 from homi.model.dask_predict import DaskPredictMixin
 from homi.model.dask_rows import DaskRows, is_collection
+from homi.model.explain_mixin import ExplainMixin
 from homi.model.fitted_attributes import fitted_attributes
 from homi.model.graphs import GRAPHS, warn_of_few_rows
 from homi.model.kernel_map import KERNELS
@@ -37,9 +37,11 @@ _NEIGHBORS = 10
 
 
 class HOMI(
+    ExplainMixin,
     KnownLabelsMixin,
     DaskPredictMixin,
     PartialFitMixin,
+    AddLabelMixin,
     CallbackSupportMixin,  # type: ignore[misc]
     LinearMultiLabelClassifier,
 ):
@@ -305,34 +307,6 @@ class HOMI(
             fitted = route.fit(rows, sweeps.hook)
         return self._store(fitted)
 
-    def explain(
-        self,
-        path: str | os.PathLike[str] | None = None,
-        X: MatrixLike | None = None,
-        y: MatrixLike | None = None,
-        **options: Any,
-    ) -> Path | str:
-        """Write a page that shows how labels depend on each other.
-
-        Parameters
-        ----------
-        path : path, default=None
-            The HTML file to write; None to get the page as text.
-        X, y : array-like, default=None
-            Rows and labels to show beside B, such as those of ``fit``.
-        **options
-            Further options of :func:`homi.explorer.explain`: ``X_test`` and ``y_test``,
-            ``rows`` to explain, names and a title.
-
-        Returns
-        -------
-        path or page : Path or str
-            The file that was written, or the text of the page.
-        """
-        from homi.explorer import explain
-
-        return explain(self, path, X, y, **options)
-
     def _rows(
         self,
         X: MatrixLike,
@@ -380,7 +354,7 @@ class HOMI(
         self.solver_, self.graph_ = fitted.solver, fitted.graph
         self.label_rank_ = fitted.label_rank
         self._kernel_map, self._sums = fitted.kernel_map, fitted.sums
-        self._n_batches = n_batches
+        self._n_batches, self._label_regression = n_batches, fitted.label_regression
         for name, value in (
             ("graph_recall_", fitted.recall),
             ("filled_labels_", fitted.filled),

@@ -91,6 +91,15 @@ def _as_target(Y: Labels) -> Labels | Indices:
     return y.ravel() if y.shape[1] == 1 and np.ptp(y) > 0 else y
 
 
+def last_classifier(
+    estimator: BaseEstimator, X: MatrixLike
+) -> tuple[BaseEstimator, MatrixLike]:
+    """Return the classifier at the end of a pipeline, and the rows that it gets."""
+    if not isinstance(estimator, Pipeline):
+        return estimator, X
+    return estimator[-1], estimator[:-1].transform(X) if len(estimator) > 1 else X
+
+
 def label_scores(estimator: BaseEstimator, X: MatrixLike, n_labels: int) -> Array:
     """Return scores that can be compared between labels.
 
@@ -99,8 +108,7 @@ def label_scores(estimator: BaseEstimator, X: MatrixLike, n_labels: int) -> Arra
     """
     last, rows = estimator, X
     if isinstance(estimator, Pipeline) and hasattr(estimator[-1], "ranking_scores"):
-        last = estimator[-1]
-        rows = estimator[:-1].transform(X) if len(estimator) > 1 else X
+        last, rows = last_classifier(estimator, X)
     for method in ("ranking_scores", "decision_function"):
         if hasattr(last, method):
             return _checked(getattr(last, method)(rows), n_labels, estimator, method)

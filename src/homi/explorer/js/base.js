@@ -1,58 +1,55 @@
-// The facts, decoded; numbers for people; elements that hold text and nothing else.
+// The parts of the page, decoded; numbers for people; elements that hold text only.
 
-const facts = JSON.parse(document.getElementById("facts").textContent);
-const names = facts.names;
-const size = names.length;
+const root = document.documentElement;
+const byId = (id) => document.getElementById(id);
 
+const bytesOf = (text) => {
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
+  return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+};
 const TYPES = {
   float64: Float64Array,
+  int32: Int32Array,
   int16: Int16Array,
   uint16: Uint16Array,
   uint32: Uint32Array,
 };
-
-const decode = ({ type, bytes }) => {
-  if (Uint8Array.fromBase64) return new TYPES[type](Uint8Array.fromBase64(bytes).buffer);
-  const text = atob(bytes);
-  const raw = new Uint8Array(text.length);
-  for (let k = 0; k < text.length; k++) raw[k] = text.charCodeAt(k);
-  return new TYPES[type](raw.buffer);
+// The numbers of an array: all their first bytes, then all their second ones, and so on.
+const numbers = ({ type, at, length, scale }, raw) => {
+  const found = new TYPES[type](length);
+  const bytes = new Uint8Array(found.buffer);
+  const width = found.BYTES_PER_ELEMENT;
+  for (let b = 0; b < width; b++) {
+    for (let k = 0; k < length; k++) bytes[k * width + b] = raw[at + b * length + k];
+  }
+  return scale === undefined ? found : Float64Array.from(found, (value) => value * scale);
+};
+const restore = (document_, raw) => {
+  for (const [key, value] of Object.entries(document_)) {
+    if (value?.constructor !== Object) continue;
+    if (TYPES[value.type]) document_[key] = numbers(value, raw);
+    else restore(value, raw);
+  }
+  return document_;
+};
+const part = async (name) => {
+  const element = byId(`data-${name}`);
+  if (!element) return null;
+  const packed = new Blob([bytesOf(element.textContent)]);
+  const data = await new Response(packed.stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+  const end = 4 + new DataView(data).getUint32(0, true);
+  const text = new TextDecoder().decode(new Uint8Array(data, 4, end - 4));
+  return restore(JSON.parse(text), new Uint8Array(data, end));
 };
 
-const entries = decode(facts.B);
-const unit = facts.B.scale ?? 1;
-const arrows = decode(facts.arrows);
-const arrowCount = arrows.length / 2;
+const [labels, pairs, knownPart, rowsPart, audit, quality, models] = await Promise.all(
+  ["labels", "pairs", "known", "rows", "audit", "quality", "models"].map(part),
+);
+const names = labels.names;
+const size = names.length;
 
-// How the score of label i moves label j.
-const B = (i, j) => (i === j ? facts.own[i] : entries[i * size + j] * unit);
-
-const data = facts.data;
-const both = data ? decode(data.both) : null;
-
-// Rows with both labels, from the upper triangle of the symmetric matrix.
-const together = (i, j) => {
-  const a = Math.min(i, j);
-  const b = Math.max(i, j);
-  return both[a * size - (a * (a - 1)) / 2 + (b - a)];
-};
-const counts = data ? names.map((_, i) => together(i, i)) : null;
-const count = (i) => counts[i];
-const spreads = data ? counts.map((n) => Math.sqrt(n * (data.rows - n))) : null;
-
-// Pearson's correlation of two labels; NaN where one is constant.
-const phi = (i, j) =>
-  (data.rows * together(i, j) - counts[i] * counts[j]) / (spreads[i] * spreads[j]);
-
-// The least and the greatest entry, and how large one is off the diagonal.
-let [least, greatest] = [Infinity, -Infinity];
-for (let k = 0; k < entries.length; k++) {
-  if (k % (size + 1) === 0) continue;
-  if (entries[k] < least) least = entries[k];
-  if (entries[k] > greatest) greatest = entries[k];
-}
-const largest = Math.max(0, -least, greatest) * unit;
-const extent = [Math.min(least * unit, ...facts.own), Math.max(greatest * unit, ...facts.own)];
+// Place of (i, j) in the upper triangle of a symmetric matrix, row by row.
+const triangle = (i, j) => (i > j ? triangle(j, i) : i * size - (i * (i - 1)) / 2 + (j - i));
 
 const absolute = (value) => {
   const v = Math.abs(value);
@@ -60,75 +57,80 @@ const absolute = (value) => {
   if (v < 0.0005) return v.toExponential(1).replace("-", "−");
   return v >= 100 ? v.toFixed(0) : v >= 0.1 ? v.toFixed(3) : v.toPrecision(2);
 };
-const isNumber = (value) => value !== null && Number.isFinite(value);
-const minus = (value) => (value < 0 ? "−" : "");
-const plain = (value) => (isNumber(value) ? minus(value) + absolute(value) : "–");
-const signed = (value) =>
-  isNumber(value) ? (value < 0 ? "−" : "+") + absolute(value) : "–";
+const isNumber = (value) => value != null && Number.isFinite(value);
+const plain = (value) => (isNumber(value) ? (value < 0 ? "−" : "") + absolute(value) : "–");
+const signed = (value) => (isNumber(value) ? (value < 0 ? "−" : "+") + absolute(value) : "–");
 const whole = (value) => value.toLocaleString("en");
-const share = (part, all) => {
-  const percent = (100 * part) / all;
-  return `${percent >= 10 || percent === 0 ? percent.toFixed(0) : percent.toFixed(1)} %`;
+const percent = (p) => {
+  if (!isNumber(p)) return "–";
+  const value = 100 * p;
+  return `${value >= 10 || value === 0 ? value.toFixed(0) : value >= 0.1 ? value.toFixed(1) : "<0.1"} %`;
 };
-const shortened = (text, most = 28) =>
-  text.length > most ? `${text.slice(0, most - 1)}…` : text;
-
-// As much of a text as is no wider than this when drawn.
-const fitted = (context, text, width) => {
-  if (context.measureText(text).width <= width) return text;
-  let most = text.length - 1;
-  while (most > 1 && context.measureText(shortened(text, most)).width > width) most--;
-  return shortened(text, most);
-};
+const shortened = (text, most = 28) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+const plural = (count, noun) => `${whole(count)} ${noun}${count === 1 ? "" : "s"}`;
 
 // An element; strings among its children become text, never markup.
-const make = (tag, attributes = {}, ...children) => {
-  const element = document.createElement(tag);
+const SVG = "http://www.w3.org/2000/svg";
+const fill = (element, attributes, children) => {
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else if (value !== false && value != null) element.setAttribute(name, value);
   }
-  element.append(...children.filter((child) => child != null));
+  element.append(...children.flat().filter((child) => child != null && child !== false));
   return element;
 };
-const byId = (id) => document.getElementById(id);
+const make = (tag, attributes = {}, ...children) =>
+  fill(document.createElement(tag), attributes, children);
+const draw = (tag, attributes = {}, ...children) =>
+  fill(document.createElementNS(SVG, tag), attributes, children);
+const button = (text, onclick, attributes = {}) =>
+  make("button", { type: "button", class: "plain", onclick, ...attributes }, text);
 
-// Sizes of canvases as the browser tells them: to ask would have it lay out the page.
-const sizes = new WeakMap();
-const noticeSize = new ResizeObserver((changes) => {
-  for (const { target, contentRect } of changes) sizes.set(target, contentRect);
-});
-
-// A canvas with as many pixels as the screen has, drawn in units of CSS pixels.
-const brush = (canvas) => {
-  const ratio = Math.min(window.devicePixelRatio || 1, 2);
-  if (!sizes.has(canvas)) noticeSize.observe(canvas);
-  const { width, height } = sizes.get(canvas) ?? canvas.getBoundingClientRect();
-  const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
-  if (canvas.width !== w || canvas.height !== h) Object.assign(canvas, { width: w, height: h });
-  const context = canvas.getContext("2d");
-  context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  context.clearRect(0, 0, width, height);
-  return { context, width, height, ratio };
+// One of several buttons is pressed.
+const switches = (host, label, options, onpick) => {
+  const buttons = options.map(([key, text]) =>
+    button(text, () => pick(key), { "data-key": key, "aria-pressed": "false" }),
+  );
+  const pick = (key) => {
+    for (const one of buttons) one.setAttribute("aria-pressed", String(one.dataset.key === key));
+    onpick(key);
+  };
+  host.append(make("span", { class: "buttons", role: "group", "aria-label": label }, ...buttons));
+  return pick;
 };
 
-// Draw at most once per frame, and only what can be seen; the rest when it comes near.
-const whenSeen = (element, draw) => {
-  let [waiting, seen, stale] = [false, false, false];
-  const redraw = () => {
-    stale = true;
-    if (!seen || waiting) return;
-    waiting = true;
-    requestAnimationFrame(() => {
-      waiting = stale = false;
-      draw();
-    });
-  };
-  const notice = (changes) => {
-    seen = changes.at(-1).isIntersecting;
-    if (seen && stale) redraw();
-  };
-  new IntersectionObserver(notice, { rootMargin: "100px" }).observe(element);
-  new ResizeObserver(redraw).observe(element);
-  return redraw;
+// What is chosen, and who wants to be told.
+const state = { label: -1, row: -1, relation: pairs.relations[0] ?? null };
+const listeners = { label: [], row: [], relation: [], decisions: [] };
+const tell = (what, value) => {
+  state[what] = value;
+  root.dataset[what] = typeof value === "object" ? JSON.stringify(value) : value;
+  for (const listen of listeners[what]) listen(value);
+  if (window.parent === window) return;
+  const message = { label: names[state.label] ?? "", row: rowIndex(state.row) };
+  window.parent.postMessage({ homi: { ...message, decisions: state.decisions ?? [] } }, "*");
 };
+const choose = (label) => tell("label", label);
+const rows = rowsPart?.rows ?? [];
+const rowIndex = (k) => rows[k]?.index ?? k;
+const rowAt = new Map(rows.map((row, k) => [row.index, k]).filter(([index]) => index !== null));
+
+const nameButton = (label) =>
+  make("button", { type: "button", class: "name", onclick: () => choose(label) }, names[label]);
+const rowButton = (index) =>
+  rowAt.has(index)
+    ? make("button", { type: "button", class: "name", onclick: () => openRow(rowAt.get(index)) }, rows[rowAt.get(index)].name)
+    : `row ${index}`;
+const openRow = (k) => {
+  tell("row", k);
+  byId("rows").scrollIntoView();
+};
+const dot = (label) => make("span", { class: `dot g${labels.groups[label] % 10}`, "aria-hidden": "true" });
+
+// What a page on paper, or one that is drawn as a whole, has to show in addition.
+const completions = [];
+const complete = () => {
+  while (completions.length) completions.shift()();
+};
+addEventListener("beforeprint", complete);
+matchMedia("print").addEventListener("change", (event) => event.matches && complete());

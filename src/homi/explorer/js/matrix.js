@@ -1,193 +1,97 @@
-// B as a matrix in the order of its clusters, and what the data say in the same order.
+// A matrix of labels in the order of their clusters: one pixel a cell, read by pointer
+// or keys.
 
-const MOST_NAMED = 34;
+const MOST_NAMED = 40;
 
-const startMatrix = () => {
-  const cell = byId("cell");
-  const window_ = { row: 0, column: 0, span: size };
-  let normalised = false;
-  let at = null;
+// value(i, j) is null for a blank cell, limit() is that of full color; says(i, j) puts a
+// cell into words.
+const startMatrix = (host, title, value, limit, says) => {
+  const order = labels.order;
+  const canvas = make("canvas", {
+    width: size,
+    height: size,
+    tabindex: "0",
+    role: "application",
+    "aria-label": `${title}. Arrow keys move over the cells, Enter chooses the label of the column.`,
+  });
+  const said = make("output", { class: "cell", "aria-live": "polite" }, "Point at a cell, or use the arrow keys.");
+  const cursor = make("span", { class: "cursor", hidden: "", "aria-hidden": "true" });
+  const axis = (kind) =>
+    size <= MOST_NAMED &&
+    make("ol", { class: `axis ${kind}`, "aria-hidden": "true" }, ...order.map((i) => make("li", {}, shortened(names[i], 18))));
+  const field = make("div", { class: size <= MOST_NAMED ? "matrix named" : "matrix" }, axis("above"), axis("beside"), make("div", { class: "cells" }, canvas, cursor));
+  host.replaceChildren(field, said);
 
-  // Of many labels few have entries far above the rest, which would all be pale.
-  const far = Math.min(Math.round(0.002 * size ** 2), arrowCount - 1);
-  const full = (size > 200 ? strength(far) : largest) || 1;
-
-  const [low, high] = extent;
-  const scaled = (i, j) => (high > low ? (B(i, j) - low) / (high - low) : 0);
-
-  // Where on the scale from -1 to 1 a cell is coloured; null leaves it blank.
-  const rooted = (t) => (Number.isNaN(t) ? null : Math.sign(t) * Math.sqrt(Math.abs(t)));
-  const tones = {
-    raw: (i, j) => (i === j ? null : rooted(B(i, j) / full)),
-    normalised: (i, j) => 2 * scaled(i, j) - 1,
-    data: (i, j) => (i === j ? null : rooted(phi(i, j))),
-  };
-  const kinds = data ? ["raw", "data", "normalised"] : ["raw", "normalised"];
-  const levels = Object.fromEntries(kinds.map((kind) => [kind, levelsOf(tones[kind])]));
-
-  const views = [
-    {
-      title: "B: the label of the row moves that of the column",
-      kind: () => (normalised ? "normalised" : "raw"),
-    },
-  ];
-  if (data) views.push({ title: "φ: how two labels occur together in the data", kind: () => "data" });
-
-  for (const view of views) {
-    view.canvas = make("canvas", {
-      tabindex: "0",
-      role: "application",
-      "aria-label": `${view.title}. Arrow keys move over the cells, Enter chooses the label of the column.`,
-    });
-    byId("matrices").append(make("figure", {}, view.canvas, make("figcaption", {}, view.title)));
-  }
-
-  const margin = () => {
-    if (window_.span > MOST_NAMED) return 0;
-    const longest = Math.max(...names.map((name) => name.length));
-    return Math.min(12 + 6.6 * longest, 116);
-  };
-
-  // Coloured again only for another picture.
-  const picture = (view, pixels) => {
-    const { span, row, column } = window_;
-    const kind = view.kind();
-    const key = [pixels, span, row, column, kind, colours.panel, colours.raise].join();
-    if (view.key !== key) Object.assign(view, { key, image: coloured(levels[kind](), window_, pixels) });
-    return view.image;
+  // A million cells: some rows at a time, so that the page answers meanwhile.
+  let turn = 0;
+  const paint = () => {
+    const style = getComputedStyle(root);
+    const rgb = (name) => [1, 3, 5].map((k) => parseInt(style.getPropertyValue(`--${name}`).trim().slice(k, k + 2), 16));
+    const [panel, raise, lower, blank] = ["panel", "raise", "lower", "line"].map(rgb);
+    const [context, mine, full] = [canvas.getContext("2d"), ++turn, limit() || 1];
+    const some = Math.max(1, Math.floor(30000 / size));
+    const from = (top) => {
+      if (mine !== turn || top >= size) return;
+      const bottom = Math.min(top + some, size);
+      const image = new ImageData(size, bottom - top);
+      let at = 0;
+      for (let a = top; a < bottom; a++) {
+        for (const j of order) {
+          const v = value(order[a], j);
+          const end = v < 0 ? lower : raise;
+          const tone = Math.sqrt(Math.min(1, Math.abs(v) / full));
+          for (let c = 0; c < 3; c++) image.data[at++] = v === null ? blank[c] : panel[c] + tone * (end[c] - panel[c]);
+          image.data[at++] = 255;
+        }
+      }
+      context.putImageData(image, 0, top);
+      if (size > some) setTimeout(() => from(bottom));
+    };
+    from(0);
   };
 
-  const paint = (view) => {
-    const { context, width, ratio } = brush(view.canvas);
-    const left = margin();
-    const pixels = Math.max(1, Math.floor((width - left) * ratio));
-    context.putImageData(picture(view, pixels), Math.round(left * ratio), Math.round(left * ratio));
-    const step = (width - left) / window_.span;
-    if (left) writeNames(context, left, step);
-    mark(context, left, step);
+  let at = [0, 0];
+  const point = (a, b) => {
+    at = [a, b].map((k) => Math.min(Math.max(k, 0), size - 1));
+    Object.assign(cursor.style, { top: `${(100 * at[0]) / size}%`, left: `${(100 * at[1]) / size}%`, width: `${100 / size}%`, height: `${100 / size}%` });
+    cursor.hidden = false;
+    said.textContent = says(order[at[0]], order[at[1]]);
   };
-
-  const writeNames = (context, left, step) => {
-    context.font = `${Math.min(12, step)}px ${FONT}`;
-    context.textBaseline = "middle";
-    const write = (label, x, y) => context.fillText(fitted(context, names[label], left - 8), x, y);
-    for (let k = 0; k < window_.span; k++) {
-      const row = order[window_.row + k];
-      const column = order[window_.column + k];
-      context.textAlign = "right";
-      context.fillStyle = row === chosen ? colours.accent : colours.ink;
-      write(row, left - 6, left + (k + 0.5) * step);
-      context.save();
-      context.translate(left + (k + 0.5) * step, left - 6);
-      context.rotate(-Math.PI / 2);
-      context.textAlign = "left";
-      context.fillStyle = column === chosen ? colours.accent : colours.ink;
-      write(column, 0, 0);
-      context.restore();
-    }
+  const under = (event) => {
+    const { left, top, width, height } = canvas.getBoundingClientRect();
+    point(Math.floor(((event.clientY - top) / height) * size), Math.floor(((event.clientX - left) / width) * size));
   };
-
-  // A frame around the cell under the pointer, and ticks at the chosen label.
-  const mark = (context, left, step) => {
-    const spot = order.indexOf(chosen);
-    const y = left + (spot - window_.row) * step;
-    const x = left + (spot - window_.column) * step;
-    const end = left + window_.span * step;
-    context.fillStyle = colours.accent;
-    const thick = Math.max(step, 2);
-    if (spot >= 0 && y >= left && y < end) context.fillRect(end - 5, y, 5, thick);
-    if (spot >= 0 && x >= left && x < end) context.fillRect(x, end - 5, thick, 5);
-    if (!at) return;
-    context.strokeStyle = colours.ink;
-    context.lineWidth = 1.5;
-    const [a, b] = [at.row - window_.row, at.column - window_.column];
-    const frameSize = Math.max(step, 5);
-    context.strokeRect(left + b * step, left + a * step, frameSize, frameSize);
-  };
-
-  const draw = () => views.forEach(paint);
-  const redraw = whenSeen(byId("matrices"), draw);
-  repaint.push(redraw);
-  onChoice.push(redraw);
-
-  const tell = () => {
-    if (!at) return (cell.textContent = "");
-    const [i, j] = [order[at.row], order[at.column]];
-    const value = normalised ? `${scaled(i, j).toFixed(3)} of 1` : signed(B(i, j));
-    const parts = [`${names[i]} → ${names[j]}: B ${value}`];
-    if (data && i !== j) parts.push(`φ ${signed(phi(i, j))}`, `${whole(together(i, j))} rows have both`);
-    cell.textContent = parts.join(", ");
-  };
-  const point = (row, column) => {
-    at = row < 0 || column < 0 || row >= size || column >= size ? null : { row, column };
-    tell();
-    redraw();
-  };
-  const under = (event, canvas) => {
-    const box = canvas.getBoundingClientRect();
-    const left = margin();
-    const step = (box.width - left) / window_.span;
-    const inside = (offset) => Math.floor((offset - left) / step);
-    const [a, b] = [inside(event.clientY - box.top), inside(event.clientX - box.left)];
-    if (a < 0 || b < 0 || a >= window_.span || b >= window_.span) return [-1, -1];
-    return [window_.row + a, window_.column + b];
-  };
-
-  const zoomBy = (factor) => {
-    const middle = at ?? { row: window_.row + window_.span / 2, column: window_.column + window_.span / 2 };
-    const span = Math.round(Math.min(Math.max(window_.span * factor, Math.min(size, 8)), size));
-    const from = (centre) => Math.round(Math.min(Math.max(centre - span / 2, 0), size - span));
-    Object.assign(window_, { span, row: from(middle.row), column: from(middle.column) });
-    redraw();
-  };
-  const keepInSight = () => {
-    for (const way of ["row", "column"]) {
-      window_[way] = Math.min(Math.max(window_[way], at[way] - window_.span + 1), at[way]);
-    }
-  };
-
-  const MOVES = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
-  const onKey = (event) => {
-    const clamp = (k) => Math.min(Math.max(k, 0), size - 1);
-    if (MOVES[event.key]) {
-      const [a, b] = MOVES[event.key];
-      at = at ? { row: clamp(at.row + a), column: clamp(at.column + b) } : { row: 0, column: 0 };
-      keepInSight();
-      point(at.row, at.column);
-    } else if (event.key === "Enter" && at) choose(order[at.column]);
-    else if (event.key === "+" || event.key === "=") zoomBy(0.5);
-    else if (event.key === "-") zoomBy(2);
+  canvas.addEventListener("pointermove", under);
+  canvas.addEventListener("click", (event) => {
+    under(event);
+    choose(order[at[1]]);
+  });
+  canvas.addEventListener("keydown", (event) => {
+    const [a, b] = at;
+    const moves = { ArrowUp: [a - 1, b], ArrowDown: [a + 1, b], ArrowLeft: [a, b - 1], ArrowRight: [a, b + 1] };
+    if (moves[event.key]) point(...moves[event.key]);
+    else if (event.key === "Enter") choose(order[b]);
     else return;
     event.preventDefault();
-  };
-  for (const { canvas } of views) {
-    canvas.addEventListener("pointermove", (event) => point(...under(event, canvas)));
-    canvas.addEventListener("pointerleave", () => point(-1, -1));
-    canvas.addEventListener("click", (event) => {
-      point(...under(event, canvas));
-      if (at) choose(order[at.column]);
-    });
-    canvas.addEventListener("dblclick", () => zoomBy(0.5));
-    canvas.addEventListener("keydown", onKey);
-  }
-  byId("matrix-closer").addEventListener("click", () => zoomBy(0.5));
-  byId("matrix-farther").addEventListener("click", () => zoomBy(2));
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
+  paint();
+  return paint;
+};
 
-  const legend = () => {
-    byId("matrix-legend").textContent = normalised
-      ? `As in the paper: all entries, the diagonal too, brought to [0, 1], so that 0 is ${plain(low)} and 1 is ${plain(high)}.`
-      : `Full colour from |B| = ${plain(full)}; colour grows with the square root. The diagonal, a label's own score (${plain(Math.min(...facts.own))} to ${plain(Math.max(...facts.own))}), is left blank.`;
+const startPairsMatrix = () => {
+  if (!state.relation) return;
+  const value = (i, j) => (i === j ? null : RELATIONS[state.relation].value(i, j) || 0);
+  const limit = () => {
+    const [i, j] = pairs.edges[state.relation];
+    return Math.abs(RELATIONS[state.relation].value(i, j));
   };
-  const setScale = (wanted) => {
-    normalised = wanted;
-    byId("raw").setAttribute("aria-pressed", String(!wanted));
-    byId("normalised").setAttribute("aria-pressed", String(wanted));
-    legend();
-    tell();
-    redraw();
-  };
-  byId("raw").addEventListener("click", () => setScale(false));
-  byId("normalised").addEventListener("click", () => setScale(true));
-  legend();
-  redraw();
+  const says = (i, j) =>
+    i === j
+      ? names[i]
+      : `${names[i]}, ${names[j]}: ${pairs.relations.map((key) => `${RELATIONS[key].title} ${signed(RELATIONS[key].value(i, j))}`).join(", ")}${
+          data ? `; together in ${plural(together(i, j), "row")}, by chance in ${plain(byChance(i, j))}` : ""
+        }`;
+  const paint = startMatrix(byId("matrix"), "All pairs of labels", value, limit, says);
+  listeners.relation.push(paint);
 };

@@ -1,92 +1,120 @@
-// Why a row has a score: from the mean row, bar by bar, to g(x) or its log-odds.
+// Rows: search and sort them, open one, and see what adds up to the score of a label.
+
+const chips = (found, kind, limit = 12) => {
+  const shown = found.slice(0, limit).map((i) => make("span", { class: `chip ${kind(i)}` }, nameButton(i)));
+  if (found.length > limit) shown.push(make("span", { class: "quiet" }, ` and ${found.length - limit} more`));
+  return shown.length ? make("span", { class: "chips" }, ...shown) : make("span", { class: "quiet" }, "none");
+};
+
+// A text is shown as it is; what looks like an address or the path of a file is a link.
+const isLink = (text) => /^(https?:\/\/|file:\/\/|\.{0,2}\/)\S+$/.test(text) || /^[\w./ -]+\.(png|jpe?g|gif|webp|svg|pdf|wav|mp3|txt)$/i.test(text);
+const rowText = (text, most = Infinity) =>
+  isLink(text) ? make("a", { href: text, target: "_blank", rel: "noreferrer" }, text) : make("span", { class: "text" }, shortened(text, most));
 
 const startRows = () => {
-  if (!facts.rows.length) return;
-  const pickRow = byId("row");
-  const pickScore = byId("score");
-  const place = byId("waterfall");
-  const WORDS = new Map([[0, "zero"], [0.5, "one half"]]);
-  const score = facts.logOdds ? "log-odds" : "g(x)";
+  if (!rows.length) return;
+  const missed = (r) => r.truth?.filter((i) => !r.predicted.includes(i)) ?? [];
+  const false_ = (r) => (r.truth ? r.predicted.filter((i) => !r.truth.includes(i)) : []);
+  const has = (r) => r.truth !== null;
+  const columns = [
+    {
+      title: "row",
+      key: (r) => r.name,
+      cell: (r) => make("span", {}, make("button", { type: "button", class: "name open", onclick: () => tell("row", rows.indexOf(r)) }, r.name), r.text && make("br"), r.text && rowText(r.text, 90)),
+    },
+    { title: "predicted", key: (r) => r.predicted.length, number: true, left: true, cell: (r) => chips(r.predicted, (i) => (has(r) && !r.truth.includes(i) ? "false" : ""), 8) },
+  ];
+  if (rows.some(has)) {
+    columns.push(
+      { title: "given", key: (r) => r.truth.length, number: true, left: true, cell: (r) => chips(r.truth, (i) => (r.predicted.includes(i) ? "" : "missed"), 8) },
+      { title: "errors", key: (r) => missed(r).length + false_(r).length, number: true, cell: (r) => String(missed(r).length + false_(r).length) },
+    );
+  }
+  const table = buildTable(byId("rows-table"), "Rows", columns, rows, { first: 8 });
+  const wanted = byId("rows-search");
+  wanted.addEventListener("input", () => {
+    const text = wanted.value.trim().toLowerCase();
+    const words_ = (r) => [r.name, r.text, ...r.predicted.map((i) => names[i]), ...(r.truth ?? []).map((i) => names[i])];
+    table.keep((r) => words_(r).some((word) => word.toLowerCase().includes(text)));
+  });
 
+  const place = byId("row");
+  const score = labels.logOdds ? "log-odds" : "g(x)";
+  const HEADINGS = {
+    feature: "Features",
+    neighbor: "Neighbors: training rows, by their similarity",
+    label: "Other labels, through B",
+  };
   const title = (row, [kind, index, , number]) => {
-    if (kind === "label") return index < 0 ? `${whole(number)} other labels` : names[index];
-    if (facts.kernel) return "its own features, by the kernel";
-    if (index < 0) return `${whole(number)} other features`;
-    return `${facts.features[index]} = ${plain(row.values[index])}`;
+    if (index < 0) return `${whole(number)} other ${kind}s`;
+    if (kind === "label") return names[index];
+    if (kind === "neighbor") return `${rowsPart.neighbor} ${index}, similarity ${plain(row.similar[index])}`;
+    return `${rowsPart.features[index]} = ${plain(row.values[index])}`;
   };
-
-  // The verdict is the model's; its threshold is null where no fixed number decides.
-  const verdict = ({ label, predicted }) => {
-    const limit = facts.thresholds[label];
-    const said = predicted ? "predicted" : "not predicted";
-    if (limit === null) return { said };
-    const name = WORDS.get(limit) ?? plain(limit);
-    return { limit, name, said: `${predicted ? "" : "not "}above ${name}: ${said}` };
-  };
-
   const line = (kind, text, from, to, scale, value, limit) => {
     const [left, right] = [Math.min(from, to), Math.max(from, to)].map(scale);
     const sign = kind === "total" ? "total" : to < from ? "lower" : "raise";
-    const fill = make("span", { class: `fill ${sign}` });
-    fill.style.left = `${left}%`;
-    fill.style.width = `${Math.max(right - left, 0.35)}%`;
-    const mark = make("span", { class: "half", "aria-hidden": "true", hidden: limit === undefined ? "" : false });
-    if (limit !== undefined) mark.style.left = `${scale(limit)}%`;
+    const bar = make("span", { class: `fill ${sign}` });
+    Object.assign(bar.style, { left: `${left}%`, width: `${Math.max(right - left, 0.35)}%` });
+    const mark = make("span", { class: "half", hidden: limit === null ? "" : false });
+    if (limit !== null) mark.style.left = `${scale(limit)}%`;
     return make(
       "li",
       { class: kind, "data-value": value },
       make("span", { class: "what" }, text),
-      make("span", { class: "track", "aria-hidden": "true" }, mark, fill),
+      make("span", { class: "track", "aria-hidden": "true" }, mark, bar),
       make("span", { class: "value" }, kind === "total" ? plain(value) : signed(value)),
     );
   };
-
-  const show = () => {
-    const row = facts.rows[Number(pickRow.value)];
-    const why = row.why[Number(pickScore.value)];
+  const waterfall = (row, why) => {
     const ends = [why.start];
     for (const step of why.steps) ends.push(ends.at(-1) + step[2]);
-    const { limit, name, said } = verdict(why);
+    const limit = labels.thresholds[why.label];
     const low = Math.min(0, limit ?? 0, ...ends);
-    const high = Math.max(limit ?? 0, ...ends);
+    const high = Math.max(0, limit ?? 0, ...ends);
     const scale = (value) => (100 * (value - low)) / (high - low || 1);
-    const heading = (text) => make("li", { class: "heading" }, text);
-    const lines = [line("total", facts.fromMean ? "the mean row" : "a row of zeros", 0, why.start, scale, why.start, limit)];
+    const lines = [line("total", labels.fromMean ? "the mean row" : "a row of zeros", 0, why.start, scale, why.start, limit)];
     let kind = "";
     why.steps.forEach((step, k) => {
-      if (step[0] !== kind) lines.push(heading(step[0] === "feature" ? "Features, through the label's own model" : "Other labels, through B"));
+      if (step[0] !== kind) lines.push(make("li", { class: "heading" }, HEADINGS[step[0]] + (step[0] === "feature" && why.leaves !== null ? ", and the leaves of trees that they lead to" : "")));
       kind = step[0];
       lines.push(line(kind, title(row, step), ends[k], ends[k + 1], scale, step[2], limit));
     });
-    lines.push(heading("Together"), line("total", `${score}, the score`, 0, why.score, scale, why.score, limit));
-    const has = row.truth?.includes(why.label);
-    const truth = row.truth ? `; the row ${has ? "has" : "does not have"} it` : "";
-    const drawn = name ? ` The dashed line is ${name}.` : "";
-    place.replaceChildren(
-      make("ol", { class: "waterfall" }, ...lines),
-      make("p", { class: "quiet", id: "verdict" }, `${names[why.label]}: ${score} = ${plain(why.score)}, ${said}${truth}.${drawn}`),
-    );
+    lines.push(make("li", { class: "heading" }, "Together"), line("total", `${score}, the score`, 0, why.score, scale, why.score, limit));
+    const said = [`${names[why.label]}: ${score} = ${plain(why.score)}, ${why.predicted ? "predicted" : "not predicted"}`];
+    if (row.truth) said.push(row.truth.includes(why.label) ? "the row has it" : "the row does not have it");
+    if (why.leaves !== null) said.push(`${percent(why.leaves)} of the training rows in its leaves have it`);
+    const dashed = limit === null ? "" : ` The dashed line is the threshold, ${plain(limit)}.`;
+    return [make("ol", { class: "waterfall" }, ...lines), make("p", { class: "quiet", id: "verdict" }, `${said.join("; ")}.${dashed}`)];
   };
 
-  const listScores = (wanted) => {
-    const row = facts.rows[Number(pickRow.value)];
-    pickScore.replaceChildren(
-      ...row.why.map((why, k) => {
-        const has = row.truth?.includes(why.label) ? " ✓" : "";
-        return make("option", { value: k }, `${names[why.label]} (${plain(why.score)})${has}`);
-      }),
-    );
-    const at = row.why.findIndex((why) => why.label === wanted);
-    pickScore.value = String(Math.max(at, 0));
-    show();
+  const show = () => {
+    const k = Math.max(state.row, 0);
+    const row = rows[k];
+    const at = row.why.findIndex((why) => why.label === state.label);
+    const pick = make("select", { id: "score", "aria-label": "Label to explain", onchange: (event) => draw_(Number(event.target.value)) });
+    pick.append(...row.why.map((why, n) => make("option", { value: n }, `${names[why.label]} (${plain(why.score)})${row.truth?.includes(why.label) ? " ✓" : ""}`)));
+    const box = make("div", { id: "waterfall" });
+    const draw_ = (n) => {
+      pick.value = n;
+      box.replaceChildren(...waterfall(row, row.why[n]));
+    };
+    const parts = [
+      make("h3", {}, row.name, " ", button("‹", () => tell("row", Math.max(k - 1, 0)), { "aria-label": "Previous row" }), button("›", () => tell("row", Math.min(k + 1, rows.length - 1)), { "aria-label": "Next row" })),
+      row.text && make("p", { class: "rowtext" }, rowText(row.text)),
+      make("p", {}, "Predicted: ", chips(row.predicted, (i) => (has(row) && !row.truth.includes(i) ? "false" : ""), Infinity)),
+      row.truth && make("p", {}, "Given: ", chips(row.truth, (i) => (row.predicted.includes(i) ? "" : "missed"), Infinity)),
+      make("p", { class: "tools" }, make("label", { for: "score" }, "Why this score of "), pick, conditional && button("Tell what you know about it", () => {
+        listeners.knownRow(k);
+        byId("known").scrollIntoView();
+      })),
+      at < 0 && state.label >= 0 && make("p", { class: "quiet" }, `The score of ${names[state.label]} is not among those explained for this row.`),
+      box,
+    ];
+    place.replaceChildren(...parts.filter(Boolean));
+    draw_(Math.max(at, 0));
   };
-
-  const current = () => facts.rows[Number(pickRow.value)].why[Number(pickScore.value)]?.label;
-  pickRow.append(...facts.rows.map((row, k) => make("option", { value: k }, row.name)));
-  pickRow.addEventListener("change", () => listScores(current()));
-  pickScore.addEventListener("change", show);
-  // Far below the graph: told again when it is seen.
-  const follow = whenSeen(place, () => listScores(chosen >= 0 ? chosen : current()));
-  onChoice.push((label) => label >= 0 && follow());
-  listScores(-1);
+  listeners.row.push(show);
+  listeners.label.push(show);
+  show();
 };

@@ -1,26 +1,21 @@
-// Put everything in its place.
+// Put everything in its place: the graph at once, the rest while the browser idles.
 
-const legend = () => {
-  const key = (kind, text) => [make("span", { class: `key ${kind}`, "aria-hidden": "true" }), text];
-  byId("graph-legend").append(
-    ...key("raise", "raises "),
-    ...key("lower", "lowers "),
-    "· an arrow from i to j is entry (i, j) of B, thicker if stronger · ",
-    data ? "discs grow with the number of rows · " : "",
-    "colours are groups of labels that raise each other",
-  );
-};
-
-followPalette();
-followSearch();
+startSearch();
 startCard();
 startGraph();
-startMatrix();
-startSets();
-startRows();
-startStrongest();
-startScatter();
-startLabels();
-startHistory();
-legend();
 root.dataset.ready = performance.now().toFixed(0);
+
+const later = [startKnown, startRows, startAudit, startQuality, startModels, startPairsMatrix];
+const next = () => {
+  const start = later.shift();
+  if (!start) {
+    root.dataset.complete = performance.now().toFixed(0);
+    return;
+  }
+  start();
+  setTimeout(next);
+};
+completions.unshift(() => {
+  for (const start of later.splice(0)) start();
+});
+setTimeout(next);

@@ -1,13 +1,4 @@
-// Which label is chosen, and the search that chooses one.
-
-let chosen = -1;
-const onChoice = [];
-
-const choose = (label) => {
-  chosen = label;
-  root.dataset.chosen = chosen;
-  for (const tell of onChoice) tell(chosen);
-};
+// The search that chooses a label.
 
 const MOST_FOUND = 12;
 
@@ -23,7 +14,7 @@ const search = (text) => {
   return ranked.filter((r) => r.rank < 2).sort((a, b) => a.rank - b.rank).map((r) => r.label);
 };
 
-const followSearch = () => {
+const startSearch = () => {
   const input = byId("search");
   const list = byId("found");
   let found = [];
@@ -52,14 +43,15 @@ const followSearch = () => {
         },
       },
       make("span", {}, names[label]),
-      data ? make("span", { class: "quiet" }, share(count(label), data.rows)) : null,
+      data && make("span", { class: "quiet" }, percent(count(label) / data.rows)),
     );
   const show = () => {
     const shown = found.slice(0, MOST_FOUND);
     const more = found.length - shown.length;
     list.replaceChildren(...shown.map(option));
-    if (!found.length) list.append(make("li", { class: "quiet" }, "No label has this name"));
-    if (more > 0) list.append(make("li", { class: "quiet" }, `and ${whole(more)} more`));
+    const note = (text) => make("li", { class: "quiet", role: "option", "aria-disabled": "true" }, text);
+    if (!found.length) list.append(note("No label has this name"));
+    if (more > 0) list.append(note(`and ${whole(more)} more`));
     list.hidden = !input.value.trim();
     input.setAttribute("aria-expanded", String(!list.hidden));
     if (found.length) input.setAttribute("aria-activedescendant", `found-${active}`);
