@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
+from homi.base._compat import count_rows
 from homi.base.classifier import MultiLabelClassifier, agreeing
 from homi.base.frames import like_frame
 from homi.joint import KnownLabelsMixin, check_known
@@ -102,7 +103,7 @@ class KnownDecisionsMixin(MultiLabelClassifier):
                 "known labels need a threshold for each label; tune with another "
                 "strategy than 'cardinality' and 'joint', or use estimator_."
             )
-        n = _num_samples(rows)
+        n = count_rows(rows)
         given = check_known(known, self.label_names_, n)
         model, log_odds, Y = classifier._given(rows, given)
         decisions = self._rule(model.log_odds(log_odds, Y))
