@@ -58,6 +58,22 @@ def test_predict_with_known_labels(here):
     np.testing.assert_array_equal(found[TAGS], expected > 0.5)
 
 
+def test_known_labels_of_a_tuned_model(here):
+    train = [here / "train.csv", "--labels", "tag_*", "--linear"]
+    tune = ["--tune", "macro_f1", "--strategy", "per_label"]
+    run("fit", *train, *tune, "-o", here / "tuned.homi")
+    rows = [here / "tuned.homi", here / "new.csv", "--known", "tag_*"]
+    run("predict", *rows, "--proba", "-o", here / "tuned.csv")
+    found, new = pd.read_csv(here / "tuned.csv"), pd.read_csv(here / "new.csv")
+    model, known = load_model(here / "tuned.homi"), new[["tag_a", "tag_b"]]
+    expected = model.predict(new[["x", "y", "z"]], known=known)
+    np.testing.assert_array_equal(found[TAGS], expected)
+    given = known["tag_a"].notna()
+    np.testing.assert_array_equal(found["tag_a"][given], known["tag_a"][given])
+    asked = json.loads(run("ask", *rows, "--json").stdout)["rows"]
+    assert len(asked) == len(new)
+
+
 def test_ask(here):
     new = pd.read_csv(here / "new.csv")
     rows = ["ask", here / "model.homi", here / "new.csv", "--known", "tag_*", "-k", 2]

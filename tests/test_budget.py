@@ -16,10 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from homi.budget import Budget
-from homi.cli.columns import Columns
 from homi.cli.source import open_file
 from homi.datasets import load_folds, read
 from homi.streams.sources import Files
+from homi.tables.columns import Columns
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/status").exists(), reason="peaks are read from /proc"

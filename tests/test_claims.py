@@ -1,5 +1,7 @@
 """The paper's claims, against results made up so that the answer is known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from homi.benchmark.methods import METHODS, WITHOUT_GRAPH
 from homi.benchmark.results import as_frame
 from homi.metrics import PAPER_METRICS
+from homi.paper.circumplex import ANGLES
 from homi.paper.claims import Claim, Evidence, Finding, cases_won, claims
 from homi.paper.comparison import comparison, side_by_side
 from homi.paper.results import summarize_with_printed
@@ -79,6 +82,62 @@ def test_the_share_of_methods_that_homi_is_at_least_as_good_as():
     assert claim.findings["as-published"] is None
 
 
+def test_cases_are_compared_at_three_decimals():
+    values = {("clean", "emotions", name): 0.1234 for name in METHODS}
+    values["clean", "emotions", "BR"] = 0.1233
+    values["clean", "emotions", "ECC"] = 0.1224
+    claim = found(evidence(values), "Hamming loss: HOMI is superior")
+    assert claim.findings["clean"] == Finding("90.0 % (9 of 10)", True)
+
+
+@pytest.mark.parametrize(
+    ("loss", "verdict"),
+    [(0.7, "confirmed"), (0.5, "explained by stacked rows of bibtex")],
+)
+def test_ratios_of_the_text(loss, verdict):
+    values = {(p, "bibtex", "HOMI"): 0.1 for p in ("clean", "as-published")}
+    values["as-published", "bibtex", "ML-KNN"] = 0.7
+    values["clean", "bibtex", "ML-KNN"] = loss
+    claim = found(evidence(values), "better than ML-KNN by One-error")
+    assert claim.findings["printed"] == Finding("6.34 (0.837 and 0.132)", True)
+    assert claim.findings["clean"].text.startswith(f"{10 * loss:.2f} (")
+    assert claim.verdict == verdict
+
+
+def test_the_printed_tables_contradict_the_text():
+    """Table 8 itself does not find BR worse by ranking loss and one-error."""
+    text = found(evidence({}), "significantly better than BR").findings["printed"].text
+    assert text == "in 2 of 4 tests: BR by Hamming loss, BR by Macro AUC"
+    text = found(evidence({}), "all first- and second-order").findings["printed"].text
+    assert text.endswith("11 of 12 comparisons; not than BR by Ranking loss")
+    assert found(evidence({}), "F exceeds its").findings["printed"].holds
+
+
+def test_significance_needs_the_right_side():
+    names = ["emotions", "bibtex", "scene", "enron", "yeast", "birds", "CAL500"]
+    values = {
+        ("clean", dataset, method): 0.01 * (1 + place) if method != "HOMI" else 0.001
+        for dataset in names
+        for place, method in enumerate(METHODS)
+    }
+    given = evidence(values)
+    given = replace(given, datasets=names)
+    # CLML is last but for HOMI, ECC is next to it.
+    assert found(given, "GLOCAL and ML-LRC").findings["clean"].holds
+    assert not found(given, "than all high-order").findings["clean"].holds
+    worst = {key: 1 - loss for key, loss in values.items()}
+    given = replace(evidence(worst), datasets=names)
+    assert (
+        found(given, "significantly better than BR").findings["clean"].text
+        == "in 0 of 4 tests"
+    )
+    apt = found(evidence(values), "LFLC and BILAS").findings["clean"]
+    assert apt is None  # two data sets only
+    given = replace(evidence(values), datasets=names)
+    apt = found(given, "LFLC and BILAS").findings["clean"].text
+    assert "LFLC: scene 7.0, enron 7.0, bibtex 7.0" in apt
+
+
 def test_cases_won_are_strict():
     values = {("clean", d, "HOMI"): 0.3 for d in DATASETS}
     values["clean", "emotions", WITHOUT_GRAPH] = 0.3
@@ -127,7 +186,9 @@ def test_what_B_says():
     B = np.full((6, 6), -0.1)
     B[2, 3] = 0.3
     B[5, 0] = 0.2
-    studies = {("clean", "emotions", "correlations"): {"labels": labels, "B": B}}
+    studies = {
+        ("clean", "emotions", "correlations"): {"labels": labels, "B": {"1.0": B}}
+    }
     given = evidence({}, studies)
     assert found(given, "relaxing-calm and quiet-still").verdict == "confirmed"
     assert found(given, "happy-pleased and sad-lonely").verdict == "confirmed"
@@ -136,6 +197,48 @@ def test_what_B_says():
     assert found(given, "lowers all other labels").verdict == "not confirmed"
     B[4, 1] = 0.3
     assert found(given, "happy-pleased and sad-lonely").verdict == "not confirmed"
+
+
+def test_B_as_published_is_that_of_the_small_gamma():
+    labels = list(ANGLES)
+    places = np.radians(list(ANGLES.values()))
+    agreeing = np.cos(places[:, None] - places)
+    B = {"0.01": agreeing.tolist(), "1.0": (-agreeing).tolist()}
+    studies = {
+        (protocol, "emotions", "correlations"): {"labels": labels, "B": B}
+        for protocol in ("clean", "as-published")
+    }
+    claim = found(evidence({}, studies), "Russell's circumplex")
+    assert claim.findings["as-published"] == Finding("13 of 13 pairs", True)
+    assert claim.findings["clean"] == Finding("0 of 13 pairs", False)
+    assert claim.verdict == "explained by γ = 0.01 instead of 1"
+
+
+def test_a_parameter_matters_if_a_loss_grows_by_a_tenth():
+    values = {
+        ("clean", "emotions", name): loss
+        for name, loss in [
+            ("HOMI", 0.2),
+            ("HOMI gamma=0.1", 0.219),
+            ("HOMI gamma=10", 0.25),
+            ("HOMI lam=5", 0.1),
+        ]
+    }
+    finding = found(evidence(values), "stable over a wide range").findings["clean"]
+    assert finding == Finding(
+        "no loss grows by more than 10% at 2 of 3 values; it does at γ = 10 (+25%)",
+        False,
+    )
+
+
+def test_full_rank():
+    studies = {
+        ("clean", name, "characteristics"): {"rank": rank, "n_labels": 10}
+        for name, rank in [("yeast", 10), ("corel5k", 7), ("mediamill-2500", 1)]
+    }
+    finding = found(evidence({}, studies), "full rank").findings["clean"]
+    assert finding.text.startswith("full on 1 of 2 data sets; corel5k 7 of 10;")
+    assert not finding.holds
 
 
 def test_sweeps():

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from homi.cli import data as data_cli
 from homi.cli.app import app
 from homi.datasets.fetch import cached_path
+from homi.datasets.load import at_hand, load
 from homi.datasets.registry import registry
 from test_fetch import (  # noqa: F401
     TEXT,
@@ -22,7 +23,7 @@ from test_fetch import (  # noqa: F401
     whole,
 )
 
-COMMANDS = ["list", "info", "fetch", "verify", "path", "table"]
+COMMANDS = ["list", "info", "fetch", "add", "verify", "path", "table"]
 
 
 def run(*arguments, code=0):
@@ -68,7 +69,7 @@ def test_list_says_what_is_here_and_where(tmp_path, monkeypatch):
     header, *lines = run("list").output.splitlines()
     assert header.split() == ["name", "n", "m", "l", "here", "where"]
     rows = {line.split()[0]: line.split()[1:] for line in lines}
-    assert list(rows) == list(registry())
+    assert list(rows) == [*registry(), "python-functions"]
     assert rows["delicious"] == ["16105", "500", "983", "-", "-"]
     emotions = tmp_path / "emotions.arff"
     assert rows["emotions"] == ["593", "72", "6", "directory", str(emotions)]
@@ -79,7 +80,7 @@ def test_list_says_what_is_here_and_where(tmp_path, monkeypatch):
 def test_list_for_programs(tmp_path):
     (tmp_path / "CAL500.arff.xz").write_bytes(b"")
     rows = json.loads(run("list", "--json", "--directory", tmp_path).stdout)
-    assert [row["name"] for row in rows] == list(registry())
+    assert [row["name"] for row in rows] == [*registry(), "python-functions"]
     by_name = {row["name"]: row for row in rows}
     assert by_name["CAL500"] == {
         "name": "CAL500",
@@ -209,3 +210,29 @@ def test_table_shows_the_paper_beside_what_is_measured():
     text = run("table").output
     assert text.count("| yeast") >= 2
     assert "4.237" in text
+
+
+@pytest.mark.parametrize("packed", [bytes, gzip.compress])
+def test_a_file_that_the_user_has(packed, tiny, tmp_path):
+    file = tmp_path / "download"
+    file.write_bytes(packed(TEXT))
+    shown = run("add", "tiny", file).output
+    assert "tiny: 8000 samples, 1 features, 2 labels" in shown
+    assert cached_path(tiny).read_bytes() == TEXT
+    assert at_hand(tiny).place == "cache"
+    assert load(tiny).Y.shape == (8000, 2)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (TEXT[:-1], r"is not the tiny of the registry: it has \d+ bytes of text with"),
+        (TEXT + b"%", "more than"),
+        (gzip.compress(TEXT)[:-9], "is damaged"),
+    ],
+)
+def test_another_file_is_refused(content, reason, tiny, tmp_path):
+    file = tmp_path / "download"
+    file.write_bytes(content)
+    assert re.search(reason, one_sentence(run("add", "tiny", file, code=1)))
+    assert not cached_path(tiny).exists()

@@ -183,14 +183,14 @@ def test_a_directory_that_cannot_be_written_to_is_seen_first(here):
 
 
 def test_the_demo_keeps_other_files(here):
-    (here / "table.md").write_text("my own notes")
+    (here / "tables.md").write_text("my own notes")
     words = ["demo", "--output", ".", "--folds", "2"]
     assert "is not a table of homi demo" in refused(*words)
-    assert (here / "table.md").read_text() == "my own notes"
-    (here / "table.md").unlink()
-    (here / "label_correlation.png").write_text("my own picture")
+    assert (here / "tables.md").read_text() == "my own notes"
+    (here / "tables.md").unlink()
+    (here / "tags.png").write_text("my own picture")
     assert "is not a PNG picture" in refused(*words)
-    assert (here / "label_correlation.png").read_text() == "my own picture"
+    assert (here / "tags.png").read_text() == "my own picture"
 
 
 # Formulas

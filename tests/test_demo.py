@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
 from typer.testing import CliRunner
 
 from homi import HOMICV
@@ -12,19 +13,23 @@ from homi.cli import demo
 from homi.cli.app import app
 
 
-def test_the_command_shows_scores_pairs_and_a_picture(tmp_path, monkeypatch):
+def test_the_command_shows_scores_and_a_picture(tmp_path, monkeypatch):
     # A forest, and HOMICV with everything, take longer than a test should.
-    quick = {"HOMICV": HOMICV(kernels=(), trees=False)}
-    kept = {name: demo.METHODS[name] for name in ("BR", "HOMI, s = 2")}
-    monkeypatch.setattr(demo, "METHODS", quick | kept)
+    quick = HOMICV(kernels=(), trees=False)
+    genes = {name: demo.GENES[name] for name in ("BR", "HOMI, s = 2")}
+    texts = {"HOMICV": make_pipeline(demo._WORDS, quick), "BR": demo.TEXTS["BR"]}
+    monkeypatch.setattr(demo, "GENES", {"HOMICV": quick, **genes})
+    monkeypatch.setattr(demo, "TEXTS", texts)
+    monkeypatch.setattr(demo, "N_TRAIN", 400)
     output = tmp_path / "new" / "place"
     result = CliRunner().invoke(app, ["demo", "--output", str(output), "--folds", "2"])
     assert result.exit_code == 0, result.output
-    for text in ("fold 2/2", "Hamming", "HOMICV", "fit, s", "Class", "→", "±"):
+    for text in ("fold 2/2", "texts, BR", "Hamming", "HOMICV", "fit, s", "±"):
         assert text in result.output
-    table = (output / "table.md").read_text(encoding="utf-8")
-    assert table.count("±") == 4 * len(demo.METHODS)
-    assert (output / "label_correlation.png").read_bytes()[:4] == b"\x89PNG"
+    tables = (output / "tables.md").read_text(encoding="utf-8")
+    assert tables.count("±") == 1 + 4 * len(demo.GENES)
+    assert "python-functions, 400 texts" in tables
+    assert (output / "tags.png").read_bytes()[:4] == b"\x89PNG"
     assert {path.suffix for path in output.iterdir()} == {".md", ".png"}
 
 
@@ -41,16 +46,9 @@ def test_version():
     assert CliRunner().invoke(app, ["--version"]).output.strip() == homi.__version__
 
 
-def test_strongest_pairs():
-    B = np.array([[9.0, 0.5, -0.2], [0.1, 9.0, -0.7], [0.0, 0.3, 9.0]])
-    up, down = demo.strongest_pairs(B, ["a", "b", "c"], n_pairs=2)
-    assert up == [demo.Pair("a", "b", 0.5), demo.Pair("c", "b", 0.3)]
-    assert down == [demo.Pair("b", "c", -0.7), demo.Pair("a", "c", -0.2)]
-
-
 def test_the_table_is_mean_and_standard_deviation():
     scores = {name: [0.1, 0.3] for name in demo.PAPER_METRICS}
-    result = demo.Demo({"method": scores}, {"method": [1.0]}, np.eye(2), ["a", "b"])
+    result = demo.Comparison("title", {"method": scores}, {"method": [1.0]})
     header, row = result.table()
     assert header[1] == "Hamming loss ↓"
     assert row == ["method"] + ["0.200 ± 0.141"] * 4 + ["1"]

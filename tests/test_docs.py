@@ -164,7 +164,7 @@ def test_the_site_has_its_pages(site):
     pages += ["report", "search", "measured/search"]
     for name in pages:
         assert (site / f"{name}.html").stat().st_size > 3000, name
-    assert len(list((site / "gallery").glob("plot_*.html"))) == 9
+    assert len(list((site / "gallery").glob("plot_*.html"))) == 11
     assert "searchindex.js" in (site / "search.html").read_text(encoding="utf-8")
 
 

@@ -42,6 +42,20 @@ def test_a_mistake_in_the_file_is_named(old, new, message, small_file):
     assert "small.toml" in str(caught.value)
 
 
+def test_methods_of_one_protocol_only(tmp_path):
+    file = tmp_path / "small.toml"
+    only = "[only]\nas-published = ['ML-KNN']\n[sensitivity]"
+    file.write_text(FULL.replace("[sensitivity]", only), encoding="utf-8")
+    tasks = list(read_experiment(file).tasks(protocols=["as-published"]))
+    cells = [task for task in tasks if isinstance(task, Cell)]
+    assert {cell.method for cell in cells} == {"ML-KNN"}
+    # Studies of HOMI go with it; the folds stay.
+    assert [t.kind for t in tasks if isinstance(t, Study)] == ["folds"]
+    file.write_text(FULL.replace("[sensitivity]", only.replace("NN", "MM")))
+    with pytest.raises(ValueError, match="'ML-KMM'; did you mean ML-KNN"):
+        read_experiment(file)
+
+
 HEAD = SMALL.partition("[search")[0]
 
 

@@ -24,7 +24,7 @@ from homi.benchmark.figures import (
     convergence,
     critical_difference,
     label_graph,
-    label_matrix,
+    label_matrices,
     normalize,
     pdf,
     running_time,
@@ -227,6 +227,19 @@ def test_critical_difference_needs_complete_means():
 # The matrix B
 
 
+def label_matrix(B, names, title, *, normalized):
+    return label_matrices({title: B}, names, normalized=normalized)
+
+
+def test_matrices_side_by_side_have_colors_of_their_own():
+    B = matrix()
+    both = {"small": B / 100, "large": B}
+    first, second = label_matrices(both, EMOTIONS, normalized=False).axes[:2]
+    assert (first.get_title(), second.get_title()) == ("small", "large")
+    limits = [axes.images[0].norm.vmax for axes in (first, second)]
+    assert limits[1] == pytest.approx(100 * limits[0])
+
+
 def test_normalize_is_the_min_max_of_the_whole_matrix():
     B = matrix()
     found = normalize(B)
@@ -242,22 +255,29 @@ def test_matrix_shows_every_entry_and_its_number(normalized):
     figure = label_matrix(B, EMOTIONS, "B", normalized=normalized)
     shown = normalize(B) if normalized else B
     axes = figure.axes[0]
-    np.testing.assert_array_equal(axes.images[0].get_array(), shown)
+    colored = np.ma.getdata(axes.images[0].get_array()).copy()
+    if not normalized:
+        # The diagonal is gray, so that the others have all colors.
+        assert np.isnan(np.diagonal(colored)).all()
+        np.fill_diagonal(colored, np.diagonal(B))
+    np.testing.assert_array_equal(colored, shown)
     numbers = {text.get_position(): text.get_text() for text in axes.texts}
     assert len(numbers) == 36
     for (row, column), value in np.ndenumerate(shown):
         written = numbers[column, row].replace("−", "-")
-        assert float(written) == pytest.approx(value, abs=0.005)
+        assert float(written) == pytest.approx(
+            value, abs=0.005 if normalized else 0.00005
+        )
     assert [tick.get_text() for tick in axes.get_xticklabels()] == EMOTIONS
     assert [tick.get_text() for tick in axes.get_yticklabels()] == EMOTIONS
 
 
 @pytest.mark.parametrize("normalized", [True, False])
 def test_redder_is_larger_and_greener_is_smaller(normalized):
-    B = np.array([[-1.0, 0.0], [0.2, 1.0]])
+    B = np.array([[0.0, -1.0], [1.0, 0.2]])
     figure = label_matrix(B, ["a", "b"], "B", normalized=normalized)
     image = figure.axes[0].images[0]
-    small, large = image.to_rgba(image.get_array())[[0, 1], [0, 1]]
+    small, large = image.to_rgba(image.get_array())[[0, 1], [1, 0]]
     assert small[1] > small[0]
     assert large[0] > large[1]
 

@@ -16,11 +16,11 @@ from typer.testing import CliRunner
 from homi import HOMI
 from homi.budget import Budget
 from homi.cli.app import app
-from homi.cli.kinds import date_order, date_parts
 from homi.cli.tags import TagColumn, are_tags
 from homi.datasets import read
 from homi.datasets.sniff import sniff
-from homi.io import load_file
+from homi.io import load_file, load_model
+from homi.tables.kinds import date_order, date_parts
 
 WORDS = {"python": "import def", "numpy": "array axis", "C, C++": "pointer malloc"}
 
@@ -428,7 +428,7 @@ def test_dates_must_be_dates_when_predicting(tmp_path):
     assert "lacks the column(s) 'when'" in refused(*words)
 
 
-def test_texts_are_found_if_nothing_else_is_there(tmp_path):
+def test_texts_are_found_alone_and_beside_other_columns(tmp_path):
     table, tags = posts()
     table["body"] += [f" number {i}" for i in range(len(table))]
     table["url"] = [f"https://example.org/{i}" for i in range(len(table))]
@@ -445,10 +445,10 @@ def test_texts_are_found_if_nothing_else_is_there(tmp_path):
     table["city"] = [f"city {i % 300}" for i in range(400)]
     table["body"] += [f" {i}" for i in range(400)]
     table.to_csv(tmp_path / "posts.csv", index=False)
-    text = refused(*words)
-    assert "'body': free text" in text
-    assert "run again with --text body for a model of texts only" in text
-    assert "or with --drop body for one of the other columns" in text
+    text = run(*words, "--json", "-o", tmp_path / "m.homi").stdout
+    features = load_model(tmp_path / "m.homi")[0].get_feature_names_out()
+    assert json.loads(text)["features"] == len(features)
+    assert {"size", "city=city 0", "body:import"} <= {*features}
 
 
 def test_rare_words_become_one(tmp_path):

@@ -4,12 +4,15 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize_scalar
 from scipy.special import expit
 
 from homi.joint import JointModel, fit_joint_model
+from homi.joint.fit import GATE_PRIOR, Entries, fit_gates
 from homi.joint.gaussian import (
     conditional_covariance,
     conditional_shift,
+    covariance,
     leave_one_out_shift,
     scaled_residuals,
 )
@@ -69,9 +72,8 @@ def test_posteriors_are_those_of_an_enumerated_ising_model():
     J = rng.normal(size=(q, q))
     every = np.array(list(product([0.0, 1.0], repeat=q)))
     pairs = np.einsum("ti,ij,tj->t", every, J, every)
-    # The model gives its own prior a weight of 0.3.
-    sets = LabelSets(every, pairs / 0.3, np.zeros(len(every)))
-    sharp = Sharpness(1.0, 60.0)
+    sets = LabelSets(every, pairs, rng.normal(size=len(every)))
+    sharp = Sharpness(1.0, 60.0, 1.0, 0.0)
     S, Y = rng.normal(size=(25, q)), some_known(rng, 25, q)
     found = marginals(sets, sharp, S, Y)
     for s, y, p in zip(S, Y, found, strict=True):
@@ -85,7 +87,7 @@ def test_posteriors_are_those_of_an_enumerated_ising_model():
 def test_each_label_is_left_out_of_the_posterior_in_turn():
     rng = np.random.default_rng(3)
     Y = (rng.random((60, 5)) < 0.4).astype(float)
-    sets, sharp = seen_sets(Y), Sharpness(0.3, 2.0)
+    sets, sharp = seen_sets(Y), Sharpness(0.3, 2.0, 0.2, 0.1)
     S, partly = rng.normal(size=(20, 5)), some_known(rng, 20, 5)
     found = leave_one_out_marginals(sets, sharp, S, partly)
     for j in range(5):
@@ -115,7 +117,9 @@ def model():
     rng = np.random.default_rng(4)
     Y = (rng.random((80, 6)) < 0.4).astype(float)
     C = random_covariance(rng, 6)
-    return JointModel(C, seen_sets(Y), Sharpness(1.0, 6.0), Weights(0.3, 0.7, 0.6))
+    sharp, weights = Sharpness(1.0, 6.0, 0.4, 0.3), Weights(0.3, 0.7, 0.6, -0.2)
+    gates = np.array([1.0, 0.8, 1.2, 1.0, 0.0, 0.9])
+    return JointModel(C, seen_sets(Y), sharp, weights, gates)
 
 
 def test_nothing_known_and_everything_known(model):
@@ -132,12 +136,21 @@ def test_labels_without_anything_in_common_say_nothing():
     """All sets are as frequent as independent labels make them."""
     every = np.array(list(product([0.0, 1.0], repeat=4)))
     sets = LabelSets(every, np.zeros(16), np.zeros(16))
-    weights = Weights(0.0, 0.9, 0.8)
-    alone = JointModel(np.eye(4), sets, Sharpness(1.0, 6.0), weights)
+    sharp, weights = Sharpness(1.0, 6.0, 0.3, 0.3), Weights(0.0, 0.9, 0.8, 0.0)
+    alone = JointModel(np.eye(4), sets, sharp, weights, np.ones(4))
     rng = np.random.default_rng(10)
     S, Y = rng.normal(size=(30, 4)), some_known(rng, 30, 4)
     unknown = np.isnan(Y)
     np.testing.assert_allclose(alone.log_odds(S, Y)[unknown], S[unknown], atol=1e-9)
+
+
+def test_a_label_with_a_gate_of_zero_is_left_unchanged(model):
+    rng = np.random.default_rng(11)
+    S, Y = rng.normal(size=(30, 6)), some_known(rng, 30, 6)
+    changed = model.log_odds(S, Y) != S
+    known, mixed = ~np.isnan(Y), np.isnan(Y).any(axis=1) & ~np.isnan(Y).all(axis=1)
+    np.testing.assert_array_equal(changed[:, 4], known[:, 4])
+    assert changed[mixed][:, :4].all()
 
 
 def test_known_labels_come_back_as_given(model):
@@ -157,7 +170,8 @@ def test_the_order_of_labels_and_rows_does_not_matter(model):
     labels, rows = rng.permutation(6), rng.permutation(30)
     sets = model.sets._replace(members=model.sets.members[:, labels])
     C = model.covariance[np.ix_(labels, labels)]
-    other = JointModel(C, sets, model.sharpness, model.weights)
+    gates = model.gates[labels]
+    other = JointModel(C, sets, model.sharpness, model.weights, gates)
     expected = model.probabilities(S, Y)[rows][:, labels]
     found = other.probabilities(S[rows][:, labels], Y[rows][:, labels])
     np.testing.assert_allclose(found, expected, atol=1e-12)
@@ -251,6 +265,56 @@ def test_errors_of_training_rows_teach_nothing():
     models = fit_joint_model(S, Y), fit_joint_model(in_sample, Y)
     losses = [log_loss(labels, m.probabilities(fresh, partly), hidden) for m in models]
     assert losses[0] < 0.97 * losses[1]
+
+
+def test_gates_have_the_greatest_likelihood_with_a_prior_at_one():
+    """Label 0 follows its shift, label 1 does not, and label 2 is never hidden."""
+    rng = np.random.default_rng(9)
+    D, S = rng.normal(size=(2, 900, 2)), rng.normal(size=(900, 2))
+    weights = np.array([1.5, 0.5])
+    shift = np.tensordot(weights, D, 1)
+    Y = (rng.random(S.shape) < expit(S + [1, -0.5] * shift)).astype(float)
+    Y[rng.random(Y.shape) < 0.1] = np.nan
+    found = fit_gates([Entries(D, S, Y, np.arange(2))], weights, 3)
+
+    def loss(gate, j):
+        s = S[:, j] + gate * shift[:, j]
+        fit = np.nansum(np.logaddexp(0, s) - Y[:, j] * s)
+        return fit + GATE_PRIOR / 2 * (gate - 1) ** 2
+
+    best = [minimize_scalar(loss, args=(j,)).x for j in (0, 1)]
+    assert best[1] < 0
+    np.testing.assert_allclose(found, [best[0], 0.0, 1.0], atol=1e-4)
+
+
+def test_missing_labels_are_learned_from_all_rows():
+    S, Y = correlated(10)
+    partly = np.where(np.random.default_rng(0).random(Y.shape) < 0.4, np.nan, Y)
+    assert np.isnan(partly).any(axis=1).mean() > 0.8
+    found = fit_joint_model(S, partly).covariance
+    np.testing.assert_array_equal(found, found.T)
+    assert (np.linalg.eigvalsh(found) > 0).all()
+    fresh, labels = correlated(11)
+    hidden = np.random.default_rng(1).random(labels.shape) >= 0.5
+    known = np.where(hidden, np.nan, labels)
+    complete = ~np.isnan(partly).any(axis=1)
+    losses = [
+        log_loss(labels, fit_joint_model(*rows).probabilities(fresh, known), hidden)
+        for rows in ((S, Y), (S, partly), (S[complete][:19], Y[complete][:19]))
+    ]
+    assert losses[1] < losses[0] + 0.005
+    assert losses[1] < 0.5 * (losses[0] + losses[2])
+
+
+def test_the_covariance_of_missing_labels_is_that_of_observed_pairs():
+    rng = np.random.default_rng(12)
+    E, weights = rng.normal(size=(200, 3)) @ rng.normal(size=(3, 3)), rng.random(200)
+    seen = rng.random(E.shape) < 0.6
+    found = covariance(np.where(seen, E, 0.0), weights, seen)
+    for i, j in product(range(3), repeat=2):
+        both = seen[:, i] & seen[:, j]
+        expected = np.average((E[:, i] * E[:, j])[both], weights=weights[both])
+        np.testing.assert_allclose(found[i, j], expected, atol=1e-10)
 
 
 def test_a_row_of_weight_two_counts_as_two():

@@ -4,6 +4,8 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy.stats import multivariate_normal
+from sklearn.linear_model import Ridge
 
 from homi import HOMICV
 from homi.io import ModelFileError, export_onnx, load_model, save
@@ -11,6 +13,7 @@ from homi.joint.label_sets import seen_sets
 from homi.metrics import exact_match, example_f1
 from homi.model.blend import LogOdds
 from homi.thresholds import TunedThresholds
+from homi.thresholds.discriminant import fit_discriminant
 from homi.thresholds.joint import (
     ROW_OBJECTIVES,
     JointSets,
@@ -83,6 +86,37 @@ def test_a_row_is_judged_without_its_own_label_set():
         for t, p in zip(rule.sets.members, found, strict=True):
             same = (rest.sets.members == t).all(axis=1)
             assert p == pytest.approx(expected[same].sum(), abs=1e-12)
+
+
+def test_the_discriminant_is_the_density_of_a_normal_distribution():
+    """Log-ratios of two sets are those of normal densities with linear means."""
+    rng = np.random.default_rng(5)
+    Y = (rng.random((400, 3)) < 0.4).astype(float)
+    mixing = rng.normal(size=(3, 3))
+    S = Y @ mixing + rng.normal(size=(400, 3)) @ rng.normal(size=(3, 3))
+    sets = seen_sets(Y)
+    found = fit_discriminant(S, Y, sets, 0.05)
+    linear, quadratic = found.features(S[:7], sets.members)
+    A = Ridge(5.0).fit(Y, S)
+    residual = S - A.predict(Y)
+    R = residual.T @ residual / len(S)
+    R += np.diag(0.05 * np.diag(R) + 1e-6)
+    means = A.predict(sets.members)
+    expected = np.column_stack([multivariate_normal(m, R).logpdf(S[:7]) for m in means])
+    total = linear + quadratic
+    np.testing.assert_allclose(
+        total - total[:, :1], expected - expected[:, :1], atol=1e-8
+    )
+
+
+def test_sets_that_scores_explain_only_together():
+    """Scores of labels 0 and 1 are swapped: each one speaks about the other label."""
+    rng = np.random.default_rng(6)
+    Y = rng.random((900, 3)) < 0.4
+    S = 3.0 * Y[:, [1, 0, 2]] - 1.5 + rng.normal(size=Y.shape)
+    rule = fit_joint(S[:600], Y[:600], "subset_accuracy")
+    assert rule.source == "sets"
+    assert exact_match(Y[600:], rule.predict(S[600:])) > 0.7
 
 
 def exclusive(seed, n=400):
@@ -160,6 +194,14 @@ def test_a_file_keeps_it(tuned, tmp_path):
         with pytest.raises(ModelFileError, match=r"bad\.homi is refused"):
             load_model(path)
         about[name] = before
+    del header["model"]["fitted"]["rule"]["discriminant"]
+    for name in ("matrix", "center", "quadratic"):
+        del tensors[f"rule.{name}"]
+    tensors["rule.weights"] = tensors["rule.weights"][:3]
+    put_together(path, header, tensors)
+    earlier = load_model(path)  # a file of an earlier version
+    assert earlier._rule.rule.discriminant is None
+    assert earlier.predict(exclusive(1)[0]).any(axis=1).all()
 
 
 def test_onnx_refuses_it(tuned, tmp_path):

@@ -20,6 +20,7 @@ from homi.dependence import LabelDependence
 from homi.estimators import BinaryRelevance
 from homi.io import ModelFileError, load_model, save
 from homi.joint import fit_joint_model
+from homi.thresholds import TunedThresholds
 from model_files import opened, put_together
 
 NAMES = ["sun", "sea", "sand", "snow"]
@@ -91,9 +92,9 @@ def test_held_out_scores_are_learned_from():
     """1-NN knows its training rows by heart: its in-sample errors are all 0."""
     fitted = LabelDependence(KNeighborsClassifier(1)).fit(X, Y)
     assert fitted.estimator_.score(X, Y) == 1.0
-    assert max(fitted.joint_model_.weights[1:]) > 0.3
+    assert max(fitted.joint_model_.weights[1:3]) > 0.3
     in_sample = fit_joint_model(20.0 * Y - 10.0, Y.astype(float))
-    assert max(in_sample.weights[1:]) < 1e-3
+    assert max(in_sample.weights[1:3]) < 1e-3
 
 
 def test_homicv_learns_from_its_held_out_scores(monkeypatch):
@@ -108,6 +109,42 @@ def test_homicv_learns_from_its_held_out_scores(monkeypatch):
     held_out = fitted.fit_held_out(X, Y)
     np.testing.assert_array_equal(given[0], held_out)
     assert np.abs(held_out - fitted.decision_function(X)).max() > 1e-3
+
+
+@pytest.mark.parametrize("strategy", ["per_label", "global", "top_k"])
+def test_tuned_thresholds_of_conditional_probabilities(strategy):
+    inner = make_pipeline(StandardScaler(), HOMICV(**QUICK))
+    options = {"strategy": strategy, "objective": "macro_f1", "cv": 3}
+    tuned = TunedThresholds(inner, **options).fit(X, pd.DataFrame(Y, columns=NAMES))
+    known = half()
+    unknown = np.isnan(known)
+    frame = pd.DataFrame(known, columns=NAMES)
+    labels = tuned.predict(NEW, known=frame[NAMES[::-1]])
+    assert list(labels.columns) == NAMES
+    labels = labels.to_numpy()
+    np.testing.assert_array_equal(labels[~unknown], known[~unknown])
+    decisions = tuned.decision_function(NEW, known=known)
+    np.testing.assert_array_equal(decisions > 0, labels)
+    rows = tuned.estimator_[:-1].transform(NEW)
+    odds = tuned.estimator_[-1].decision_function(rows, known=known)
+    if strategy != "top_k":
+        expected = (odds > tuned.thresholds_)[unknown]
+        np.testing.assert_array_equal(labels[unknown], expected)
+        plain, truth = tuned.predict(NEW)[unknown], TRUE[unknown]
+        assert np.mean(labels[unknown] != truth) < np.mean(plain != truth)
+    P = tuned.predict_proba(NEW, known=known)
+    np.testing.assert_allclose(P, expit(odds), atol=1e-12)
+    nothing = np.full(TRUE.shape, np.nan)
+    np.testing.assert_array_equal(tuned.predict(NEW, nothing), tuned.predict(NEW))
+
+
+def test_tuned_thresholds_that_take_no_known_labels_say_so():
+    tuned = TunedThresholds(HOMICV(**QUICK), strategy="joint", cv="own").fit(X, Y)
+    with pytest.raises(ValueError, match="another strategy than 'cardinality' and"):
+        tuned.predict(NEW, known=half())
+    tuned = TunedThresholds(BinaryRelevance(), cv=2).fit(X, Y)
+    with pytest.raises(TypeError, match="BinaryRelevance takes no known labels"):
+        tuned.predict_proba(NEW, known=half())
 
 
 def test_columns_of_a_data_frame_are_matched_by_name(model):
@@ -216,6 +253,8 @@ def test_a_file_keeps_it(classifier, tmp_path):
         ("sharpness", "sharp"),
         ("covariance", -1.0),
         ("covariance", np.nan),
+        ("gates", np.nan),
+        ("gates", -1.0),
         ("frequency", np.inf),
     ],
 )
@@ -224,7 +263,7 @@ def test_a_malformed_file_is_refused(model, tmp_path, part, value):
     path = tmp_path / "bad.homi"
     save(model, path)
     header, tensors = opened(path)
-    if part in ("covariance", "frequency"):
+    if part in ("covariance", "frequency", "gates"):
         tensors[f"joint.{part}"] = np.full_like(tensors[f"joint.{part}"], value)
     else:
         header["model"]["fitted"]["joint"][part] = value
@@ -245,6 +284,22 @@ def test_a_file_of_an_earlier_version_predicts_without_known_labels(model, tmp_p
     np.testing.assert_array_equal(old.predict(NEW), model.predict(NEW))
     with pytest.raises(ValueError, match="saved by an earlier version; fit it again"):
         old.predict(NEW, known=half())
+
+
+def test_a_joint_model_of_an_earlier_version_is_read(model, tmp_path):
+    """Weights and sharpness had fewer numbers, and there were no gates."""
+    pytest.importorskip("safetensors")
+    path = tmp_path / "old.homi"
+    save(model, path)
+    header, tensors = opened(path)
+    joint = header["model"]["fitted"]["joint"]
+    del joint["gates"], tensors["joint.gates"]
+    joint["weights"], joint["sharpness"] = [0.1, 0.5, 0.6], [1.0, 6.0]
+    put_together(path, header, tensors)
+    found = load_model(path).joint_model_
+    assert found.weights == (0.1, 0.5, 0.6, 0.0)
+    assert found.sharpness == (1.0, 6.0, 0.3, 0.3)
+    np.testing.assert_array_equal(found.gates, np.ones(4))
 
 
 @pytest.mark.parametrize("trees", [False, True])

@@ -9,6 +9,7 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from homi import HOMICV
+from homi.explorer.facts import facts
 from homi.io import export_onnx, load_model, save
 from homi.linear import fit_margins, log_loss
 from homi.model.batches import RowsInMemory
@@ -105,9 +106,11 @@ def test_it_needs_log_odds(words):
         HOMICV(logistic=True, calibration=None).fit(*words)
 
 
-def test_saved_exported_and_explained(words, fitted, tmp_path):
-    X, _ = words
-    model, _ = fitted
+@pytest.mark.parametrize("kernels", [(), ["rbf"]])
+def test_saved_exported_and_explained(words, kernels, tmp_path):
+    X, Y = words
+    model = HOMICV(kernels=kernels, widths=[1.0], trees=False, betas=()).fit(X, Y)
+    assert model.logistic_coef_ is not None
     save(model, tmp_path / "model.homi")
     again = load_model(tmp_path / "model.homi")
     expected = model.decision_function(X)
@@ -116,8 +119,22 @@ def test_saved_exported_and_explained(words, fitted, tmp_path):
     for label, score in zip(model.label_names_, expected[0], strict=True):
         terms = [t.contribution for t in why.terms if t.label == label]
         assert sum(terms) == pytest.approx(score, abs=1e-9)
+    for row, scores in zip(facts(model, X, rows=X[:3]).rows, expected, strict=False):
+        for why in row.why:
+            total = why.start + sum(step.value for step in why.steps)
+            assert total == pytest.approx(scores[why.label], abs=1e-9)
     onnxruntime = pytest.importorskip("onnxruntime")
     export_onnx(model, tmp_path / "model.onnx")
     session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
     scores, *_ = session.run(["scores"], {"X": X.toarray()})
     np.testing.assert_allclose(scores, expected, atol=1e-6)
+
+
+def test_a_label_is_added(words):
+    X, Y = words
+    model = HOMICV(**QUICK).fit(X, Y[:, :3])
+    before = model.decision_function(X)
+    model.add_label("new", Y[:, 3], X)
+    after = model.decision_function(X)
+    np.testing.assert_array_equal(after[:, :3], before)
+    assert log_loss(Y[:, 3:], expit(after[:, 3:])) < 0.6

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def test_public_names():
-    answers = {"predict_tags", "top_k", "why"}
+    answers = {"predict_tags", "table_model", "top_k", "why"}
     names = {"HOMI", "HOMICV", "__version__", "fit_stream"}
     assert set(homi.__all__) == names | answers
     from homi.datasets import load

@@ -17,17 +17,25 @@ def test_seeds_depend_on_the_named_parts_alone():
     assert seed_of("yeast") == 3879909240
 
 
-def test_folds_depend_on_the_data_set_alone(few_rows):
-    folds = [
-        protocols.split(protocol, "yeast", fold, 3)
-        for protocol in protocols.PROTOCOLS
-        for fold in range(3)
-    ]
-    for clean, published in zip(folds[:3], folds[3:], strict=True):
-        np.testing.assert_array_equal(clean.test_indices, published.test_indices)
-        assert len(clean.train.Y) + len(clean.test.Y) == 60
-    together = np.concatenate([fold.test_indices for fold in folds[:3]])
+def test_folds_are_the_same_clean_and_whitened(few_rows):
+    clean, white = (
+        [protocols.split(protocol, "yeast", fold, 3) for fold in range(3)]
+        for protocol in ("clean", "whitened")
+    )
+    for one, other in zip(clean, white, strict=True):
+        np.testing.assert_array_equal(one.test_indices, other.test_indices)
+        assert len(one.train.Y) + len(one.test.Y) == 60
+    together = np.concatenate([fold.test_indices for fold in clean])
     np.testing.assert_array_equal(np.sort(together), np.arange(60))
+
+
+def test_published_folds_are_those_of_seed_1(few_rows):
+    """As ``np.random.seed(1)`` before an unseeded KFold shuffles them."""
+    order = np.arange(60)
+    np.random.RandomState(1).shuffle(order)
+    for fold in range(3):
+        found = protocols.split("as-published", "yeast", fold, 3).test_indices
+        np.testing.assert_array_equal(found, np.sort(order[20 * fold :][:20]))
 
 
 def test_the_clean_protocol_changes_nothing(few_rows):
@@ -42,7 +50,7 @@ def test_published_rows_are_white(kind, monkeypatch):
     X = rng.normal(size=(40, 5)) @ rng.normal(size=(5, 8)) + 3.0
     given = Dataset(kind(X), np.ones((40, 2), np.int8), [], [])
     monkeypatch.setattr(protocols, "load", lambda name: given)
-    white = protocols.as_published("yeast").X
+    white = protocols.whitened("yeast").X
     assert white.shape == (40, 5)
     np.testing.assert_allclose(white.T @ white / 40, np.eye(5), atol=1e-10)
     np.testing.assert_allclose(white.mean(axis=0), 0, atol=1e-10)
@@ -52,7 +60,7 @@ def test_published_enron_is_its_first_rows_twice(monkeypatch):
     rng = np.random.default_rng(0)
     given = Dataset(rng.normal(size=(1702, 3)), np.eye(1702, 5, dtype=np.int8), [], [])
     monkeypatch.setattr(protocols, "load", lambda name: given)
-    X, Y = protocols.as_published("enron")
+    X, Y = protocols.whitened("enron")
     assert len(X) == 2 * 1123
     np.testing.assert_allclose(X[:1123], X[1123:], atol=1e-12)
     np.testing.assert_array_equal(Y[:1123], given.Y[:1123])

@@ -236,6 +236,16 @@ def test_bare_numbers_stand_flush_right_and_others_do_not():
     assert '<td class="number">12</td><td>1 ●</td>' in text
 
 
+def test_a_table_of_many_columns_is_set_small():
+    def classes(n):
+        columns = tuple(f"column {i}" for i in range(n))
+        many = Table("Many", columns, (tuple(Entry("1") for _ in columns),))
+        return Tree(html(page(Listing("many", many)))).all("table")[0].get("class")
+
+    assert classes(7) is None
+    assert classes(8) == "wide"
+
+
 def test_a_table_without_rows_is_a_table():
     assert len(Tree(html(page(listing("t")))).all("tbody")) == 1
 

@@ -149,7 +149,8 @@ def test_studies(few_rows, experiment, tmp_path):
     assert (facts["n_samples"], facts["n_features"], facts["n_labels"]) == (60, 6, 3)
     model = HOMI(lam=2, n_neighbors=3).fit(few_rows.X, few_rows.Y)
     B = found[Study("clean", "yeast", "correlations")]
-    np.testing.assert_allclose(B["B"], model.label_correlation_)
+    np.testing.assert_allclose(B["B"]["1.0"], model.label_correlation_)
+    assert B["B"].keys() == {"1.0", "0.01"}
     assert B["labels"] == ["x", "y", "z"]
     curves = found[Study("clean", "yeast", "convergence")]
     assert 10 < len(curves["paper"]) <= 100

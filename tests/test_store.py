@@ -91,18 +91,23 @@ STUDY = Study("clean", "yeast", "correlations")
     [
         ([], "found is "),
         ({"labels": ["a"]}, "'B' is not there"),
-        ({"labels": ["a"], "B": [[1.0]], "more": 1}, "'more' is not there, or not"),
-        ({"labels": ["a"], "B": [["1"]]}, "B is "),
-        ({"labels": ["a"], "B": [[1.0], [2.0]]}, "B is "),
-        ({"labels": [1], "B": [[1.0]]}, "labels is "),
+        (
+            {"labels": ["a"], "B": {"1.0": [[1.0]]}, "more": 1},
+            "'more' is not there, or not",
+        ),
+        ({"labels": ["a"], "B": {"1.0": [["1"]]}}, "B is "),
+        ({"labels": ["a"], "B": {"1.0": [[1.0], [2.0]]}}, "B is "),
+        ({"labels": ["a"], "B": [[1.0]]}, "B is "),
+        ({"labels": [1], "B": {"1.0": [[1.0]]}}, "labels is "),
     ],
 )
 def test_a_damaged_study_is_named(found, fault, tmp_path):
     store(tmp_path, STUDY, {**RECORD, "found": found})
     with pytest.raises(ValueError, match=rf"correlations\.json is not .*\({fault}"):
         recall(tmp_path, STUDY)
-    store(tmp_path, STUDY, {**RECORD, "found": {"labels": ["a"], "B": [[1.0]]}})
-    assert recall(tmp_path, STUDY)["found"]["B"] == [[1.0]]
+    sound = {"labels": ["a"], "B": {"1.0": [[1.0]]}}
+    store(tmp_path, STUDY, {**RECORD, "found": sound})
+    assert recall(tmp_path, STUDY)["found"] == sound
 
 
 def test_a_cell_of_another_place_is_named(tmp_path):

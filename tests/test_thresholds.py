@@ -634,3 +634,37 @@ def test_yeast_is_predicted_better_than_by_one_half(objective, strategy, yeast):
     plain = quality(objective, Y_test, model.estimator_.predict(X_test))
     assert tuned > plain
     assert abs(tuned) == pytest.approx(model.held_out_score_["unseen"], abs=0.05)
+
+
+@pytest.mark.parametrize("form", ["array", "sparse", "frame", "weights"])
+def test_a_fitted_homicv_is_not_fitted_again(form, monkeypatch):
+    X, Y = random_rows(0, n=60, m=4, q=3)
+    X, Y = X.round(3), Y.astype(int)
+    weight = np.arange(1.0, 61.0) if form == "weights" else None
+    if form == "sparse":
+        X = sparse.csr_array(np.where(X > 0, X, 0))
+    if form == "frame":
+        X = pd.DataFrame(X, columns=list("abcd"))
+    model = HOMICV(kernels=(), trees=False)
+    expected = TunedThresholds(model, cv="own", objective="macro_f1")
+    expected.fit(X, Y, sample_weight=weight)
+    model.fit(X, Y, sample_weight=weight)
+    scores = model.decision_function(X)
+    calls = []
+    fit = HOMICV._fit_rows
+    monkeypatch.setattr(
+        HOMICV, "_fit_rows", lambda *a, **k: calls.append(1) or fit(*a, **k)
+    )
+    tuned = TunedThresholds(model, cv="own", objective="macro_f1")
+    tuned.fit(X, Y, sample_weight=weight)
+    assert not calls
+    np.testing.assert_array_equal(tuned.thresholds_, expected.thresholds_)
+    np.testing.assert_array_equal(tuned.predict(X), expected.predict(X))
+    np.testing.assert_array_equal(model.decision_function(X), scores)
+    for change in (
+        lambda: Y.__setitem__(0, 1 - Y[0]),
+        lambda: model.set_params(lams=[1]),
+    ):
+        change()
+        TunedThresholds(model, cv="own").fit(X, Y, sample_weight=weight)
+        assert calls.pop()

@@ -13,6 +13,7 @@ __all__ = [
     "__version__",
     "fit_stream",
     "predict_tags",
+    "table_model",
     "top_k",
     "why",
 ]
@@ -24,17 +25,19 @@ _MODULES = {
     "HOMICV": "homi.estimators",
     "fit_stream": "homi.streams",
     "predict_tags": "homi.answers",
+    "table_model": "homi.tables",
     "top_k": "homi.answers",
     "why": "homi.answers",
 }
 
 #: Public modules: attributes of the package without an import of their own.
-_PUBLIC = ("datasets", "estimators", "io", "metrics", "streams", "thresholds")
+_PUBLIC = ("datasets", "estimators", "io", "metrics", "streams", "tables", "thresholds")
 
 if TYPE_CHECKING:
     from homi.answers import predict_tags, top_k, why
     from homi.estimators import HOMI, HOMICV
     from homi.streams import fit_stream
+    from homi.tables import table_model
 else:
 
     def __getattr__(name):

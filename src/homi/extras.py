@@ -27,6 +27,7 @@ EXTRAS = {
     "river": "data",
     "scikit_posthocs": "bench",
     "statsmodels": "bench",
+    "tokenizers": "sentences",
 }
 
 

@@ -57,7 +57,7 @@ def compute(experiment: Experiment, task: Task, commit: str = "") -> Record:
 def _measured(experiment: Experiment, cell: Cell) -> Record:
     ask = experiment.ask(cell)
     given = split(cell.protocol, cell.dataset, cell.fold, experiment.folds)
-    seed = cell.seed("dataset", "method", "fold")
+    seed = ask.parameters.get("random_state", cell.seed("dataset", "method", "fold"))
     started = time.perf_counter()
     parameters = ask.parameters | _chosen(cell, ask, given.train, seed)
     searched = time.perf_counter()
@@ -92,7 +92,7 @@ def _studied(experiment: Experiment, study: Study) -> Record:
     parameters = experiment.ask(study).parameters
     rows = rows_of(study.protocol, study.dataset)
     started = time.perf_counter()
-    found = FIND[study.kind](study.dataset, rows, parameters)
+    found = FIND[study.kind](study, rows, parameters)
     return {
         "found": found,
         "parameters": parameters,

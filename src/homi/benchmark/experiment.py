@@ -54,7 +54,8 @@ class Experiment:
     """Cells = protocols × data sets × methods × folds, and rules for parameters.
 
     ``studies`` names the data sets of each kind of study. ``baselines`` are methods of
-    the clean protocol alone. ``times`` says whether running times are reported.
+    the clean protocol alone. ``only`` names the methods of a protocol that
+    does not have all. ``times`` says whether running times are reported.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Experiment:
     folds: int = 5
     threads: int = 1
     times: bool = True
+    only: dict[str, tuple[str, ...]] = field(default_factory=dict)
     searches: dict[str, Search] = field(default_factory=dict)
     rules: tuple[Fields, ...] = ()
     sensitivity: Sensitivity = Sensitivity()
@@ -93,10 +95,17 @@ class Experiment:
 
     def _studies(self, protocol: str, dataset: str) -> Iterator[Study]:
         for kind, wanted in self.studies.items():
-            # The characteristics of the data do not depend on a protocol.
-            first = kind != "characteristics" or protocol == self.protocols[0]
-            if dataset in wanted and first:
+            if dataset in wanted and self._has_study(protocol, kind):
                 yield Study(protocol, dataset, kind)
+
+    def _has_study(self, protocol: str, kind: str) -> bool:
+        """Characteristics are the same under all protocols; folds need no method."""
+        if kind == "characteristics":
+            return protocol == self.protocols[0]
+        return kind == "folds" or self._runs(protocol, Study.method)
+
+    def _runs(self, protocol: str, method: str) -> bool:
+        return method in self.only.get(protocol, (method,))
 
     def _cells(
         self, protocol: str, dataset: str, methods: Sequence[str] | None
@@ -108,10 +117,10 @@ class Experiment:
                     yield Cell(protocol, dataset, method, fold)
 
     def _methods(self, protocol: str, dataset: str) -> Iterator[str]:
-        yield from self.methods
+        yield from (name for name in self.methods if self._runs(protocol, name))
         if protocol == "clean":
             yield from self.baselines
-        if dataset in self.sensitivity.datasets:
+        if dataset in self.sensitivity.datasets and self._runs(protocol, "HOMI"):
             yield from (n for n in self.sensitivity.methods() if n not in self.methods)
 
     def ask(self, task: Task) -> Ask:

@@ -40,6 +40,9 @@ def read_experiment(path: Path) -> Experiment:
         methods = ["HOMI", "LFLC"]
         folds = 5
 
+        [only]
+        clean = ["HOMI", "LFLC"]
+
         [search.LFLC]
         points = 10
 
@@ -83,6 +86,7 @@ def _experiment(given: Fields) -> Experiment:
         )
     return Experiment(
         **_plain(given),
+        only=_only(given),
         searches=_searches(given),
         rules=_rules(given),
         sensitivity=_sensitivity(given),
@@ -94,7 +98,7 @@ def _experiment(given: Fields) -> Experiment:
 _NUMBERS = {"folds": (2, 100), "threads": (1, 1024)}
 _LISTS = {"protocols", "datasets", "methods", "baselines"}
 _PLAIN = {"name", *_LISTS, *_NUMBERS}
-_PARTS = {"search", "rule", "sensitivity", "studies", "quick"}
+_PARTS = {"only", "search", "rule", "sensitivity", "studies", "quick"}
 
 _NAME = re.compile(r"[^\W_][\w .+-]{0,99}")
 
@@ -125,6 +129,15 @@ def _check_parameters(methods: Iterable[str], given: Any) -> None:
         check_names("method", [method], EVERYTHING)
         known = signature(EVERYTHING[method]).parameters
         check_names(f"parameter of {method}", given, known)
+
+
+def _only(given: Fields) -> dict[str, tuple[str, ...]]:
+    part = table("only", given.get("only", {}))
+    check_names("protocol", part, given["protocols"])
+    found = {protocol: names(f"only.{protocol}", part[protocol]) for protocol in part}
+    for methods in found.values():
+        check_names("method", methods, given["methods"])
+    return found
 
 
 def _searches(given: Fields) -> dict[str, Search]:

@@ -113,6 +113,10 @@ def _is_square(value: Any) -> bool:
     return rows(value) and all(len(row) == len(value) for row in value)
 
 
+def _by_gamma(value: Any) -> bool:
+    return isinstance(value, dict) and all(map(_is_square, value.values()))
+
+
 def _is_fold_list(value: Any) -> bool:
     return _is_text(value) and re.fullmatch(r"\d{1,3}( \d{1,3})*", value) is not None
 
@@ -133,6 +137,6 @@ _FINDINGS: dict[str, dict[str, _Is]] = {
         "empty_labels": _list_of(_is_text),
     },
     "convergence": dict.fromkeys(("paper", "joint"), _list_of(_is_number)),
-    "correlations": {"labels": _list_of(_is_text), "B": _is_square},
+    "correlations": {"labels": _list_of(_is_text), "B": _by_gamma},
     "folds": {"fold_of_row": _is_fold_list},
 }

@@ -85,6 +85,11 @@ def _audited(recipe: Recipe, given: LabeledRows, top: int) -> Any:
         import pandas as pd
 
     Y = pd.DataFrame(given.Y, columns=given.label_names)
+    if recipe.is_mixed(given):
+        vectorizer = recipe.vectorizer()
+        X = vectorizer.fit_parts(given.found, given.parts, given.found.sources, given.Y)
+        estimator = recipe.estimator(is_text=False, is_scaled=True)
+        return audit_labels(estimator, X, Y, n_listed=top, n_explained=0)
     if given.texts is not None:
         model: Pipeline = recipe.estimator(is_text=True)
         words = model[0].fit_transform(given.texts)

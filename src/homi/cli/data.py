@@ -1,4 +1,4 @@
-"""`homi data`: list, describe, fetch and check data sets."""
+"""`homi data`: list, describe, fetch, add and check data sets."""
 
 from __future__ import annotations
 
@@ -19,15 +19,19 @@ from rich.progress import (
 from homi.cli.command import command
 from homi.cli.errors import print_error
 from homi.cli.options import AsJson
+from homi.datasets.add import add as add_file
 from homi.datasets.cache import cache_directory, file_sha256
+from homi.datasets.dataset import Dataset
 from homi.datasets.fetch import FetchError, cached_path
 from homi.datasets.fetch import fetch as bring
 from homi.datasets.load import Found, at_hand, load
 from homi.datasets.load import verify as check
+from homi.datasets.python_functions import NAME as PYTHON_FUNCTIONS
 from homi.datasets.registry import Entry, registry, require
 
 data_app = typer.Typer(
-    help="Data sets: list, describe, fetch and check them.\n\nExample: homi data list",
+    help="Data sets: list, describe, fetch, add and check them.\n\n"
+    "Example: homi data list",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -43,6 +47,15 @@ Directory = Annotated[
 ]
 
 
+#: The data set without a file: its sizes depend on the versions of the packages.
+_MADE: dict[str, str | int | None] = {
+    "name": PYTHON_FUNCTIONS,
+    **dict.fromkeys(("n", "m", "l")),
+    "here": "package",
+    "where": "docstrings of numpy, scipy, scikit-learn, pandas",
+}
+
+
 @command(data_app, "list")
 def list_(
     directory: Directory = None,
@@ -56,6 +69,7 @@ def list_(
     Example: homi data list --json
     """
     rows = [_row(entry, directory) for entry in registry().values()]
+    rows.append(_MADE)
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
         return
@@ -77,6 +91,9 @@ def info(name: Name, directory: Directory = None) -> None:
 
     Example: homi data info emotions
     """
+    if name.casefold() == PYTHON_FUNCTIONS:
+        typer.echo(_about_functions())
+        return
     entry = require(name)
     found = at_hand(entry, directory)
     typer.echo(_facts(entry, found))
@@ -118,6 +135,43 @@ def fetch(
             print_error(error)
             failed = True
     raise typer.Exit(int(failed))
+
+
+@command(data_app)
+def add(
+    name: Name,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            exists=True,
+            dir_okay=False,
+            help="The ARFF text, or xz, gz, bz2, zip of it.",
+        ),
+    ],
+) -> None:
+    """Add a file that you have to the cache, if its sha256 is the registry's.
+
+    For a data set whose source cannot be reached. What reads data sets by name then
+    finds it, benchmarks too.
+
+    Example: homi data add mediamill mediamill.arff
+    """
+    entry = require(name)
+    target = add_file(entry, file)
+    shape = _shape(load(entry, target.parent))
+    known = (entry.n_samples, entry.n_features, entry.n_labels)
+    if shape != known:
+        target.unlink()
+        raise ValueError(
+            f"{file} has the sha256 of {entry.name}, but {shape} samples, features and "
+            f"labels where the registry says {known}; this is a bug in homi."
+        )
+    typer.echo("{}: {} samples, {} features, {} labels".format(entry.name, *shape))
+    typer.echo(f"{entry.name}: checked and added, {target}")
+
+
+def _shape(dataset: Dataset) -> tuple[int, int, int]:
+    return (*dataset.X.shape, dataset.Y.shape[1])
 
 
 @command(data_app)
@@ -195,6 +249,15 @@ def _row(entry: Entry, directory: Path | None) -> dict[str, str | int | None]:
         "here": None if found is None else found.place,
         "where": None if found is None else str(found.path),
     }
+
+
+def _about_functions() -> str:
+    texts, Y, _, tags = load(PYTHON_FUNCTIONS)
+    return (
+        f"{PYTHON_FUNCTIONS} (texts)\n  {len(texts)} docstrings of installed packages: "
+        f"numpy, scipy, scikit-learn and, if it is there, pandas\n  {len(tags)} tags, "
+        f"{Y.sum(axis=1).mean():.2f} per text: {', '.join(tags)}"
+    )
 
 
 def _cell(value: str | int | None) -> str:

@@ -1,32 +1,34 @@
-"""`homi demo`: cross-validate on yeast, compare, show the label correlations B."""
+"""`homi demo`: compare methods on genes and on texts, and draw tags of texts."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from sklearn.base import clone
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import KFold
+from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from homi.answers import top_k
 from homi.atomic_write import whole_file
 from homi.benchmark.baselines import RandomForest
 from homi.cli.options import Force, Seed
 from homi.cli.output import check_output
 from homi.cli.terminal import counting
-from homi.datasets import Dataset, load
+from homi.datasets import load
+from homi.datasets.python_functions import Function, as_dataset, python_functions
 from homi.estimators import HOMI, HOMICV
 from homi.extras import optional
 from homi.metrics import METRICS, PAPER_METRICS, evaluate
@@ -35,69 +37,85 @@ from homi.typing import Fields
 #: Called before each fit with the method and the fold.
 Progress = Callable[[str, int], None]
 
+_LOGISTIC = OneVsRestClassifier(LogisticRegression(max_iter=1000))
+
 #: The paper states 10 neighbors for yeast; 2 neighbors reproduce its numbers.
-METHODS: Fields = {
+GENES: Fields = {
     "HOMICV": HOMICV(),
     "random forest": RandomForest(random_state=0),
-    "BR": make_pipeline(
-        StandardScaler(), OneVsRestClassifier(LogisticRegression(max_iter=1000))
-    ),
+    "BR": make_pipeline(StandardScaler(), _LOGISTIC),
     "HOMI, s = 2": HOMI(n_neighbors=2),
     "HOMI, s = 10": HOMI(),
 }
+_WORDS = TfidfVectorizer(sublinear_tf=True, max_features=2000)
+#: TF-IDF is scaled already.
+TEXTS: Fields = {
+    "HOMICV": make_pipeline(_WORDS, HOMICV()),
+    "random forest": make_pipeline(_WORDS, RandomForest(random_state=0)),
+    "BR": make_pipeline(_WORDS, _LOGISTIC),
+    "HOMI, s = 10": make_pipeline(_WORDS, HOMI(standardize=False)),
+}
+#: Texts to fit to, to measure on, and to draw.
+N_TRAIN, N_TEST, N_DRAWN = 2000, 1000, 6
 
 
 def demo(
     output: Annotated[
-        Path, typer.Option(help="Directory for the table and the picture.")
+        Path, typer.Option(help="Directory for the tables and the picture.")
     ] = Path("homi-demo"),
-    folds: Annotated[int, typer.Option(min=2, help="Number of folds.")] = 5,
+    folds: Annotated[int, typer.Option(min=2, help="Number of folds of yeast.")] = 3,
     seed: Seed = 0,
     force: Force = False,
 ) -> None:
-    """Cross-validate HOMICV and others on yeast, and draw label correlations.
+    """Compare HOMICV with others on genes and on texts, and draw tags of texts.
 
-    yeast (2417 genes, 103 features, 14 functional classes) is installed with the
-    package; nothing is downloaded. Takes about a minute.
+    The genes are yeast (2417 rows, 103 features, 14 functional classes), the texts are
+    docstrings of installed packages. Both are there without a download. Takes less
+    than a minute on a free processor.
 
     Example: homi demo --output homi-demo
     """
     with optional("homi demo", "demo"):
-        from homi.plots import draw_correlation
+        from homi.plots import draw_tagged_texts
 
     console = Console()
     started = time.perf_counter()
-    picture, text = output / "label_correlation.png", output / "table.md"
+    picture, text = output / "tags.png", output / "tables.md"
     if output.exists() and not output.is_dir():
         raise ValueError(f"{output} is a file; name a directory to write to.")
     output.mkdir(parents=True, exist_ok=True)
     check_output(picture, ".png", force=force)
     check_output(text, "scores", force=force)
-    result = _run_with_progress(console, folds, seed)
-    draw_correlation(result.B, result.label_names, picture)
-    write_table(result, text)
-    _print(console, result, folds)
-    console.print(f"Table: {text}\nPicture of B: {picture}")
+    genes, texts = _run_with_progress(console, folds, seed)
+    draw_tagged_texts(texts.drawn, _TITLE, picture)
+    write_tables([genes, texts], text)
+    for result in (genes, texts):
+        _print(console, result)
+    console.print(_NOTES)
+    console.print(f"Tables: {text}\nPicture of texts and their tags: {picture}")
     console.print(f"Took {time.perf_counter() - started:.0f} s.")
 
 
+_NOTES = (
+    "BR: binary relevance, scikit-learn's logistic regression for each label. The\n"
+    "forest has 100 trees. HOMI is the paper's method; s is its number of neighbors:\n"
+    "for yeast the paper states 10, and 2 reproduce its numbers.\n"
+)
+_TITLE = (
+    "Tags of functions that the model has not seen, with their probabilities.\n"
+    "Blue ones are right, orange ones wrong. Beyond the dotted line they are predicted."
+)
+
+
 @dataclass(frozen=True)
-class Pair:
-    """An off-diagonal entry of B: what the score of one label adds to another's."""
+class Comparison:
+    """Scores and seconds of each method in each fold; the models of the last one."""
 
-    source: str
-    target: str
-    value: float
-
-
-@dataclass(frozen=True)
-class Demo:
-    """Scores and seconds of each method in each fold, and the B of all rows."""
-
-    scores: dict[str, dict[str, list[float]]]
-    seconds: dict[str, list[float]]
-    B: NDArray[np.float64]
-    label_names: list[str]
+    title: str
+    scores: dict[str, dict[str, list[float]]] = field(default_factory=dict)
+    seconds: dict[str, list[float]] = field(default_factory=dict)
+    models: Fields = field(default_factory=dict)
+    drawn: list[Any] = field(default_factory=list)
 
     def table(self) -> list[list[str]]:
         """Return a header and one row per method: mean ± std over the folds."""
@@ -116,95 +134,106 @@ class Demo:
         ]
         return [["method", *header, "fit, s"], *rows]
 
+    def measure(
+        self, methods: Fields, X: Any, Y: Any, folds: Any, progress: Progress
+    ) -> None:
+        """Fit each method to each training fold, and measure on the other rows."""
+        for method, estimator in methods.items():
+            scores = self.scores.setdefault(method, {n: [] for n in PAPER_METRICS})
+            for fold, (train, test) in enumerate(folds, start=1):
+                progress(method, fold)
+                started = time.perf_counter()
+                model = clone(estimator).fit(X[train], Y[train])
+                taken = time.perf_counter() - started
+                self.seconds.setdefault(method, []).append(taken)
+                for name, value in _score(model, X[test], Y[test]).items():
+                    scores[name].append(value)
+            self.models[method] = model
 
-def run(n_splits: int = 5, seed: int = 0, progress: Progress = lambda *_: None) -> Demo:
-    """Cross-validate the methods on yeast and fit HOMI to all of it."""
-    data = load("yeast")
-    if n_splits > len(data.X):
+
+def compare_genes(
+    n_splits: int = 3, seed: int = 0, progress: Progress = lambda *_: None
+) -> Comparison:
+    """Cross-validate the methods on yeast."""
+    X, Y, *_ = load("yeast")
+    if n_splits > len(X):
         raise ValueError(
-            f"yeast has {len(data.X)} rows for {n_splits} folds; ask for fewer folds."
+            f"yeast has {len(X)} rows for {n_splits} folds; ask for fewer folds."
         )
-    folds = list(KFold(n_splits, shuffle=True, random_state=seed).split(data.X))
-    scores: dict[str, dict[str, list[float]]] = {}
-    seconds: dict[str, list[float]] = {method: [] for method in METHODS}
-    for method, estimator in METHODS.items():
-        scores[method] = {name: [] for name in PAPER_METRICS}
-        for fold, (train, test) in enumerate(folds, start=1):
-            progress(method, fold)
-            started = time.perf_counter()
-            model = clone(estimator).fit(data.X[train], data.Y[train])
-            seconds[method].append(time.perf_counter() - started)
-            for name, value in _score(model, data, test).items():
-                scores[method][name].append(value)
-    homi = HOMI(n_neighbors=2).fit(data.X, data.Y)
-    return Demo(scores, seconds, homi.label_correlation_, data.label_names)
+    found = Comparison(f"yeast, {n_splits}-fold cross-validation, mean ± std")
+    folds = KFold(n_splits, shuffle=True, random_state=seed).split(X)
+    found.measure(GENES, X, Y, list(folds), progress)
+    return found
 
 
-def _score(model: Any, data: Dataset, test: Any) -> dict[str, float]:
-    scores = model.decision_function(data.X[test])
-    return evaluate(data.Y[test], scores, model.predict(data.X[test]))
+def compare_texts(seed: int = 0, progress: Progress = lambda *_: None) -> Comparison:
+    """Measure the methods on docstrings that they were not fitted to."""
+    functions = python_functions()
+    X, Y, _, names = as_dataset(functions)
+    found = Comparison(
+        f"python-functions, {N_TRAIN} texts, measured on {N_TEST} others"
+    )
+    split = ShuffleSplit(1, train_size=N_TRAIN, test_size=N_TEST, random_state=seed)
+    folds = list(split.split(X))
+    found.measure(TEXTS, X, Y, folds, progress)
+    drawn = [functions[i] for i in folds[0][1] if len(functions[i].tags) > 2]
+    tagged = _tagged(found.models["HOMICV"], names, drawn[:N_DRAWN])
+    return replace(found, drawn=tagged)
+
+
+def _tagged(model: Any, names: list[str], functions: list[Function]) -> list[Any]:
+    from homi.plots import TaggedText
+
+    model[-1].label_names_ = np.array(names, dtype=object)
+    tops = top_k(model, [function.text for function in functions], 4)
+    pairs = zip(functions, tops, strict=True)
+    return [TaggedText(f.name, f.text, top, f.tags) for f, top in pairs]
+
+
+def _score(model: Any, X: Any, Y: Any) -> dict[str, float]:
+    return evaluate(Y, model.decision_function(X), model.predict(X))
 
 
 def _mean_and_std(values: list[float]) -> str:
+    if len(values) == 1:
+        return f"{values[0]:.3f}"
     return f"{np.mean(values):.3f} ± {np.std(values, ddof=1):.3f}"
 
 
-def strongest_pairs(
-    B: NDArray[np.float64], names: list[str], n_pairs: int = 5
-) -> tuple[list[Pair], list[Pair]]:
-    """Return the most positive and the most negative off-diagonal entries of B."""
-    values = B.copy()
-    np.fill_diagonal(values, 0.0)
-    order = np.argsort(values, axis=None)
-    pairs = [
-        Pair(names[i], names[j], float(values[i, j]))
-        for i, j in zip(*np.unravel_index(order, values.shape), strict=True)
-    ]
-    positive = [pair for pair in reversed(pairs) if pair.value > 0]
-    negative = [pair for pair in pairs if pair.value < 0]
-    return positive[:n_pairs], negative[:n_pairs]
-
-
-def write_table(demo: Demo, path: Path) -> None:
-    """Write the table as Markdown."""
-    lines = ["| " + " | ".join(row) + " |" for row in demo.table()]
-    lines.insert(1, "|" + " --- |" * len(demo.table()[0]))
+def write_tables(results: list[Comparison], path: Path) -> None:
+    """Write the tables as Markdown."""
+    lines = []
+    for result in results:
+        header, *rows = ["| " + " | ".join(row) + " |" for row in result.table()]
+        line = "|" + " --- |" * len(result.table()[0])
+        lines += [result.title, "", header, line, *rows, ""]
     with whole_file(path) as unfinished:
-        unfinished.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        unfinished.write_text("\n".join(lines), encoding="utf-8")
 
 
-def _run_with_progress(console: Console, folds: int, seed: int) -> Demo:
+def _run_with_progress(
+    console: Console, folds: int, seed: int
+) -> tuple[Comparison, Comparison]:
     """Run with a bar on a terminal, a line per fit elsewhere."""
-    with counting(console, folds * len(METHODS)) as step:
+    with counting(console, folds * len(GENES) + len(TEXTS)) as step:
 
-        def progress(method: str, fold: int) -> None:
-            text = f"{method}: fold {fold}/{folds}"
+        def progress(text: str) -> None:
             step(text)
             if not console.is_terminal:
                 print(text)
 
-        return run(folds, seed, progress)
+        genes = compare_genes(
+            folds,
+            seed,
+            lambda method, fold: progress(f"yeast, {method}: fold {fold}/{folds}"),
+        )
+        texts = compare_texts(seed, lambda method, _: progress(f"texts, {method}"))
+        return genes, texts
 
 
-def _print(console: Console, result: Demo, folds: int) -> None:
+def _print(console: Console, result: Comparison) -> None:
     header, *rows = result.table()
-    title = f"yeast, {folds}-fold cross-validation, mean ± std"
-    table = Table(*header, title=title, box=SIMPLE_HEAD)
+    table = Table(*header, title=result.title, box=SIMPLE_HEAD)
     for row in rows:
         table.add_row(*row)
     console.print(table)
-    console.print(
-        "BR: binary relevance, scikit-learn's logistic regression for each label.\n"
-        "The forest has 100 trees. HOMI is the paper's method; s is its number of\n"
-        "neighbors: the paper states 10, and 2 reproduce its numbers.\n"
-    )
-    positive, negative = strongest_pairs(result.B, result.label_names)
-    title = "Strongest pairs of HOMI's B (s = 2)"
-    pairs = Table("raises", "by", "lowers", "by", title=title, box=SIMPLE_HEAD)
-    for up, down in zip(positive, negative, strict=False):
-        pairs.add_row(*_cells(up), *_cells(down))
-    console.print(pairs)
-
-
-def _cells(pair: Pair) -> tuple[str, str]:
-    return f"{pair.source} → {pair.target}", f"{pair.value:+.3f}"

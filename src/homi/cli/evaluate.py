@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from homi.cli.loaded_model import load_for_rows
-from homi.cli.options import AsJson, Model, Quiet, Rows, Text
+from homi.cli.options import AsJson, Embeddings, Model, Quiet, Rows, Text
 from homi.cli.source import File, listed
 from homi.cli.stdin import open_rows
 from homi.cli.tags import TagChoice
@@ -34,6 +34,7 @@ def evaluate(
         ),
     ] = 40,
     text: Text = None,
+    embeddings: Embeddings = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -48,7 +49,7 @@ def evaluate(
     """
     with working("Evaluating", quiet=quiet):
         loaded = load_for_rows(model, text)
-        opened = open_rows(file)
+        opened = open_rows(file).with_embeddings(embeddings)
         Y = loaded.labels(opened, choice, quiet=quiet)
         _tell_unknown(opened, loaded.label_names, quiet=quiet)
         X = loaded.rows(opened, quiet=quiet)

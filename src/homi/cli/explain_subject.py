@@ -152,6 +152,8 @@ def _texts(file: File, loaded: LoadedModel) -> list[str] | None:
 
 def _feature_names(loaded: LoadedModel) -> list[str]:
     model = loaded.model
+    if loaded.vectorizer is not None:
+        return [str(name) for name in loaded.vectorizer.get_feature_names_out()]
     model = model.estimator_ if isinstance(model, TunedThresholds) else model
     if isinstance(model, Pipeline):
         return [str(name) for name in model[:-1].get_feature_names_out()]

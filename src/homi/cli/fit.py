@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import typer
 
 from homi import HOMICV
-from homi.cli.columns import counted
 from homi.cli.options import AsJson, Force, Quiet, Rows
 from homi.cli.output import check_output
 from homi.cli.recipe import Made, Recipe, last_step, make
@@ -17,6 +16,7 @@ from homi.cli.source import ColumnChoice, LabeledRows
 from homi.cli.terminal import print_json, working
 from homi.datasets.cache import file_sha256
 from homi.io import save
+from homi.tables.columns import counted
 from homi.thresholds import TunedThresholds
 from homi.typing import Fields
 
@@ -63,16 +63,19 @@ def fit(
 def _write(made: Made, given: LabeledRows, output: Path) -> None:
     digest = file_sha256(given.path)
     data = {"file": given.path.name, "sha256": digest, "rows": len(given.Y)}
-    if made.columns is None:
-        preprocessing: Fields = {"text": given.found.text}
+    if made.vectorizer is not None:
+        preprocessing: Fields = {"dropped": given.dropped, "imputed": made.imputed}
+        transformer = None
+    elif made.columns is None:
+        preprocessing = {"text": given.found.text}
         transformer = None
     else:
         preprocessing = made.columns.to_dict()
         preprocessing |= {"dropped": given.dropped, "imputed": made.imputed}
         transformer = made.columns.transformer
-    if given.found.dates:
+    if given.found.dates and made.vectorizer is None:
         preprocessing["dates"] = given.found.dates
-    if given.found.frequent:
+    if given.found.frequent and made.vectorizer is None:
         preprocessing["frequent"] = given.found.frequent
     if given.tags is not None:
         preprocessing["tags"] = [given.tags.name, given.tags.separator]
@@ -99,8 +102,9 @@ def _facts(made: Made, given: LabeledRows, output: Path, seconds: float) -> Fiel
     }
     if given.read_as:
         facts["read_as"] = given.read_as
-    if given.found.notes:
-        facts["notes"] = given.found.notes
+    notes = given.found.notes if made.vectorizer is None else made.vectorizer.notes_
+    if notes:
+        facts["notes"] = notes
     if made.imputed:
         facts["imputed"] = made.imputed
     if isinstance(core, HOMICV):

@@ -28,7 +28,7 @@ COMMANDS = {
     "export": "Export a model to ONNX, for programs without Python.",
     "doctor": "Check the installation: versions, BLAS, threads, extras, data, a "
     "self-test.",
-    "demo": "Cross-validate HOMICV and others on yeast, and draw label correlations.",
+    "demo": "Compare HOMICV with others on genes and on texts, and draw tags of texts.",
     "data": "Data sets: list, describe, fetch and check them.",
     "bench": "Run, inspect, check, pack and report experiments.",
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
-from homi.cli.columns import Column, Columns, counted, texts
-from homi.cli.features import converted
-from homi.cli.kinds import ORDERS
 from homi.cli.recipe import last_step
 from homi.cli.source import (
+    EMBEDDINGS,
     File,
     listed,
     read_features,
@@ -23,7 +21,12 @@ from homi.cli.source import (
 )
 from homi.cli.tags import TagChoice, TagColumn, known_tags
 from homi.cli.terminal import print_note
+from homi.datasets.dataset import Table
 from homi.io import ModelFile, ModelFileError, load_file
+from homi.tables import TableVectorizer
+from homi.tables.columns import Column, Columns, counted, texts
+from homi.tables.features import converted, parts_of
+from homi.tables.kinds import ORDERS
 from homi.thresholds import TunedThresholds
 from homi.thresholds.scores import label_scores
 from homi.typing import Matrix
@@ -43,6 +46,7 @@ class LoadedModel:
     tags: TagColumn | None = None
     dates: dict[str, str] = field(default_factory=dict)
     frequent: dict[str, list[str]] = field(default_factory=dict)
+    vectorizer: TableVectorizer | None = None
 
     def rows(self, file: File, *, quiet: bool) -> Any:
         """Return the rows of a file; columns are matched by name, in any order."""
@@ -53,6 +57,8 @@ class LoadedModel:
         return rows
 
     def _rows(self, file: File, *, quiet: bool) -> Matrix:
+        if self.vectorizer is not None:
+            return self._vectorized(self.vectorizer, file, quiet=quiet)
         if self.text:
             return file.texts(self.text)
         if self.columns is None:
@@ -66,21 +72,30 @@ class LoadedModel:
             file = converted(file, self.dates, self.frequent)
         known = [*self._label_columns, *self.dropped]
         table, unknown = read_features(file, self.columns.names, known)
-        if unknown:
-            print_note(
-                f"Note: {len(unknown)} column(s) of {file.path} are unknown to the "
-                f"model and ignored: {listed(unknown)}.",
-                quiet=quiet,
-            )
+        _tell_unknown(unknown, file, quiet=quiet)
         _check_rows(table.values.shape[0], file)
         with with_file_name(file.path):
-            if imputed := self.columns.imputed(table):
-                print_note(
-                    "Note: values that are missing or unknown words are imputed: "
-                    f"{counted(imputed)}.",
-                    quiet=quiet,
-                )
+            _tell_imputed(self.columns, table, quiet=quiet)
             return self.columns.transform(table)
+
+    def _vectorized(
+        self, vectorizer: TableVectorizer, file: File, *, quiet: bool
+    ) -> Matrix:
+        """Return the features of texts beside other columns."""
+        found, known = vectorizer.features_, [*self._label_columns, *self.dropped]
+        ours = {*found.sources, *known, *found.left_out}
+        unknown = [name for name in file.names if name not in ours]
+        _tell_unknown(unknown, file, quiet=quiet)
+        with with_file_name(file.path):
+            if EMBEDDINGS in found.vectors and EMBEDDINGS not in file.names:
+                raise ValueError(
+                    f"{self.path} was fitted with --embeddings; pass those of the rows."
+                )
+            parts = parts_of(file, found)
+            _check_rows(parts.n_rows, file)
+            if vectorizer.columns_ is not None and parts.table is not None:
+                _tell_imputed(vectorizer.columns_, parts.table, quiet=quiet)
+            return vectorizer.transform_parts(parts)
 
     def _by_position(self, file: File) -> Any:
         """Return all columns but the labels, for a model without feature names."""
@@ -144,12 +159,10 @@ class LoadedModel:
         model = self.model
         if isinstance(model, Pipeline):
             X, model = model[:-1].transform(X), model[-1]
+        inner = model
         if isinstance(model, TunedThresholds):
-            raise ValueError(
-                f"{self.path} has tuned thresholds, which are not for known labels; "
-                "fit a model without --tune."
-            )
-        if getattr(model, "joint_model_", None) is None:
+            inner = last_step(model.estimator_)
+        if getattr(inner, "joint_model_", None) is None:
             raise ValueError(
                 f"{self.path} has no joint model of its labels, so known ones tell it "
                 "nothing; fit it again by homi fit without --paper."
@@ -175,6 +188,24 @@ class LoadedModel:
         return predicted_labels(self.model, X, len(self.label_names)).astype(np.int8)
 
 
+def _tell_unknown(unknown: list[str], file: File, *, quiet: bool) -> None:
+    if unknown:
+        print_note(
+            f"Note: {len(unknown)} column(s) of {file.path} are unknown to the model "
+            f"and ignored: {listed(unknown)}.",
+            quiet=quiet,
+        )
+
+
+def _tell_imputed(columns: Columns, table: Table, *, quiet: bool) -> None:
+    if imputed := columns.imputed(table):
+        print_note(
+            "Note: values that are missing or unknown words are imputed: "
+            f"{counted(imputed)}.",
+            quiet=quiet,
+        )
+
+
 def _check_rows(count: int, file: File) -> None:
     if not count:
         raise ValueError(f"{file.path} has no rows; give a file with one or more.")
@@ -187,7 +218,10 @@ def load_for_rows(path: Path, text: list[str] | None = None) -> LoadedModel:
     if not hasattr(classifier, "label_names_"):
         raise ModelFileError(f"{path} holds no classifier; give what homi fit wrote.")
     names = [str(name) for name in classifier.label_names_]
-    inner = found.model
+    inner, vectorizer = found.model, None
+    if isinstance(inner, Pipeline) and isinstance(inner[0], TableVectorizer):
+        vectorizer, inner = inner[0], _rest(inner)
+        found = replace(found, model=inner)
     inner = inner.estimator_ if isinstance(inner, TunedThresholds) else inner
     try:
         given = text or texts(found.preprocessing.get("text", []))
@@ -201,7 +235,9 @@ def load_for_rows(path: Path, text: list[str] | None = None) -> LoadedModel:
         raise ModelFileError(
             f"{path} is refused: what it says of its columns makes no sense."
         ) from error
-    if isinstance(inner, Pipeline) and not given:
+    if vectorizer is not None:
+        given, columns = [], None
+    elif isinstance(inner, Pipeline) and not given:
         raise ValueError(f"{path} is a model of texts; pass --text with their column.")
     if given and not isinstance(inner, Pipeline):
         raise ValueError(f"{path} is not a model of texts; omit --text.")
@@ -209,8 +245,13 @@ def load_for_rows(path: Path, text: list[str] | None = None) -> LoadedModel:
         raise ModelFileError(
             f"{path} is refused: its columns are not those of its model."
         )
-    about = (given, dropped, tags, dates, frequent)
+    about = (given, dropped, tags, dates, frequent, vectorizer)
     return LoadedModel(path, found.model, names, columns, *about)
+
+
+def _rest(pipeline: Pipeline) -> Any:
+    """Return a pipeline without its first step."""
+    return pipeline[-1] if len(pipeline) == 2 else pipeline[1:]
 
 
 def _dates(found: dict[str, str]) -> dict[str, str]:

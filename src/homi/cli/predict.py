@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from homi.cli.loaded_model import LoadedModel, load_for_rows
-from homi.cli.options import AsJson, Force, Known, Model, Quiet, Rows, Text
+from homi.cli.options import AsJson, Embeddings, Force, Known, Model, Quiet, Rows, Text
 from homi.cli.output import check_table, write_table
 from homi.cli.source import File, read_known
 from homi.cli.stdin import open_rows
@@ -41,6 +41,7 @@ def predict(
     ] = None,
     known: Known = None,
     text: Text = None,
+    embeddings: Embeddings = None,
     safe_csv: Annotated[
         bool,
         typer.Option(
@@ -77,7 +78,7 @@ def predict(
     check_table(output, [model, file], force=force)
     with working("Predicting", quiet=quiet):
         loaded = load_for_rows(model, text)
-        opened = open_rows(file)
+        opened = open_rows(file).with_embeddings(embeddings)
         X = loaded.rows(opened, quiet=quiet)
         if known:
             Y = read_known(opened, known, loaded.label_names)

@@ -14,9 +14,9 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import Pipeline
 
 from homi import HOMI, HOMICV
-from homi.cli.columns import Columns
 from homi.cli.options import (
     Budget,
+    Encoder,
     HowMissing,
     HowNominal,
     HowTuned,
@@ -28,9 +28,13 @@ from homi.cli.options import (
     Paper,
     Seed,
     Strategy,
+    TextFeaturesChoice,
+    TextFeaturesName,
     Tune,
 )
 from homi.cli.source import LabeledRows, take_rows, with_file_name
+from homi.tables import TableVectorizer
+from homi.tables.columns import Columns
 from homi.thresholds import TunedThresholds
 from homi.typing import Fields
 
@@ -47,6 +51,8 @@ class Recipe:
     nominal: HowNominal = NominalName.onehot
     missing: HowMissing = MissingName.mean
     max_words: MaxWords = 2000
+    encoder: Encoder = None
+    text_features: TextFeaturesChoice = TextFeaturesName.auto
     time_budget: Budget = None
     seed: Seed = 0
 
@@ -59,9 +65,10 @@ class Recipe:
         if self.paper:
             raise typer.BadParameter("--paper chooses nothing; omit --time-budget.")
 
-    def estimator(self, *, is_text: bool) -> Any:
+    def estimator(self, *, is_text: bool, is_scaled: bool = False) -> Any:
         """Return an unfitted estimator; for texts, a pipeline with TF-IDF first."""
-        model = self._paper(is_text) if self.paper else self._chosen()
+        is_scaled = is_scaled or is_text
+        model = self._paper(is_scaled) if self.paper else self._chosen()
         if not is_text:
             return self._tuned(model)
         words = TfidfVectorizer(sublinear_tf=True, max_features=self.max_words)
@@ -69,9 +76,9 @@ class Recipe:
             return self._tuned(Pipeline([("words", words), ("model", model)]))
         return Pipeline([("words", words), ("model", self._tuned(model))])
 
-    def _paper(self, is_text: bool) -> HOMI:
+    def _paper(self, is_scaled: bool) -> HOMI:
         # TF-IDF is scaled already: standardized, rare words would outweigh common ones.
-        return HOMI(n_neighbors=self.neighbors or 10, standardize=not is_text)
+        return HOMI(n_neighbors=self.neighbors or 10, standardize=not is_scaled)
 
     def _chosen(self) -> HOMICV:
         given: Fields = {"widths": [], "trees": False} if self.linear else {}
@@ -91,6 +98,21 @@ class Recipe:
             random_state=self.seed,
         )
 
+    def vectorizer(self) -> TableVectorizer:
+        """Return an unfitted transformer of texts beside other columns."""
+        return TableVectorizer(
+            nominal=self.nominal.value,
+            missing=self.missing.value,
+            max_words=self.max_words,
+            encoder=self.encoder,
+            text_features=self.text_features.value,
+        )
+
+    def is_mixed(self, given: LabeledRows) -> bool:
+        """Return True if a TableVectorizer makes the features."""
+        is_encoded = self.encoder is not None and given.texts is not None
+        return is_encoded or given.is_mixed
+
     def columns(self, given: LabeledRows, rows: Any) -> tuple[Columns, Any]:
         """Fit the preprocessing of feature columns; return it, and the features."""
         assert given.features is not None
@@ -102,7 +124,9 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Made:
-    """A fitted model and its preprocessing; `columns` is None for texts.
+    """A fitted model and its preprocessing.
+
+    `columns` is None for texts, and for a pipeline that begins with a TableVectorizer.
 
     `imputed` has the number of missing values of columns that miss any.
     """
@@ -110,10 +134,13 @@ class Made:
     model: Any
     columns: Columns | None
     imputed: dict[str, int] = field(default_factory=dict)
+    vectorizer: TableVectorizer | None = None
 
 
 def make(recipe: Recipe, given: LabeledRows) -> Made:
     """Fit a model to all rows of a file."""
+    if recipe.is_mixed(given):
+        return _make_mixed(recipe, given)
     if given.texts is not None:
         model = recipe.estimator(is_text=True).fit(given.texts, given.Y)
         name_labels(model, given.label_names)
@@ -129,10 +156,30 @@ def make(recipe: Recipe, given: LabeledRows) -> Made:
     return Made(model, columns, columns.imputed(given.features))
 
 
+def _make_mixed(recipe: Recipe, given: LabeledRows) -> Made:
+    vectorizer = recipe.vectorizer()
+    with with_file_name(given.path):
+        X = vectorizer.fit_parts(given.found, given.parts, given.found.sources, given.Y)
+    model = recipe.estimator(is_text=False, is_scaled=True).fit(X, given.Y)
+    name_labels(model, given.label_names)
+    pipeline = Pipeline([("table", vectorizer), ("model", model)])
+    table, columns = given.features, vectorizer.columns_
+    imputed = columns.imputed(table) if table and columns else {}
+    return Made(pipeline, None, imputed, vectorizer)
+
+
 def fit_fold(
     recipe: Recipe, given: LabeledRows, train: NDArray[np.intp], test: NDArray[np.intp]
 ) -> tuple[Any, Any]:
     """Fit to the training rows of a fold; return the model, and its test rows."""
+    if recipe.is_mixed(given):
+        vectorizer, found = recipe.vectorizer(), given.found
+        with with_file_name(given.path):
+            parts, labels = given.parts.rows(train), given.Y[train]
+            X = vectorizer.fit_parts(found, parts, found.sources, labels)
+            rows = vectorizer.transform_parts(given.parts.rows(test))
+        model = recipe.estimator(is_text=False, is_scaled=True)
+        return model.fit(X, given.Y[train]), rows
     if given.texts is not None:
         texts = np.array(given.texts, dtype=object)
         model = clone(recipe.estimator(is_text=True))

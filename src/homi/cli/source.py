@@ -19,17 +19,21 @@ from scipy import sparse
 
 from homi.arrays import dense
 from homi.budget import Budget, Refused
-from homi.cli.features import Features, converted, features_of
-from homi.cli.options import Drop, Labels, Text
+from homi.cli.options import Drop, Embeddings, Labels, Text
 from homi.cli.tags import TagChoice, TagColumn, are_tags, known_tags
 from homi.datasets.dataset import Table
 from homi.datasets.files import short, split_name
 from homi.datasets.labels import check_unique, chosen_columns, indicators
 from homi.datasets.read import JSON_LINES, TABLES, parser, table_parsers
 from homi.datasets.sniff import Dialect, sniff
+from homi.tables.features import Features, TableParts, find_features, parts_of
+from homi.tables.vectors import as_vectors
+from homi.typing import Array
 
 #: Bytes of a string that replaces another one.
 _REPLACED = 200
+#: Name of the column that --embeddings adds.
+EMBEDDINGS = "embeddings"
 #: Formats that store no zeros, and so may lack columns of zeros.
 SPARSE = {".libsvm", ".svm", ".svmlight", ".txt"}
 
@@ -107,6 +111,38 @@ class File:
         kinds = (str, int, date)
         return [str(cell) for cell in cells if isinstance(cell, kinds)]
 
+    def vectors(self, name: str) -> Array | None:
+        """Return a column whose cells are lists of numbers; None for any other."""
+        if self.raw is None:
+            return None
+        column = self.raw[self.position(name)]
+        if isinstance(column, np.ndarray):
+            return column
+        with with_file_name(self.path):
+            found = table_parsers(self.path).vectors(column)
+            some = self.first_strings(name, 1)
+            if found is not None or not some or not some[0].startswith("["):
+                return found
+            return as_vectors(self.texts([name]))
+
+    def with_embeddings(self, path: Path | None) -> File:
+        """Return the file with one more column, the rows of a .npy file."""
+        if path is None:
+            return self
+        if self.raw is None:
+            raise ValueError(
+                f"{self.path}: --embeddings go with {', '.join(TABLES)} files only."
+            )
+        vectors = read_embeddings(path)
+        if self.raw and len(vectors) != len(self.raw[0]):
+            raise ValueError(
+                f"{path} has {len(vectors)} rows, and {self.path} has "
+                f"{len(self.raw[0])}; give one vector for each row, in the same order."
+            )
+        names = [*self.names, EMBEDDINGS]
+        check_unique(names, "column")
+        return replace(self, names=names, raw=[*self.raw, vectors])
+
     def replaced(self, name: str, new: dict[str, list[str]]) -> File:
         """Return the file with other columns in the place of one."""
         assert self.raw is not None
@@ -139,6 +175,24 @@ class File:
                 )
             found |= some
         return found
+
+
+def read_embeddings(path: Path) -> Array:
+    """Return a matrix of numbers that numpy.save wrote."""
+    try:
+        found = np.load(path, allow_pickle=False)
+    except (EOFError, ValueError) as error:
+        raise ValueError(f"{path}: {error}; write it by numpy.save.") from error
+    if (
+        not isinstance(found, np.ndarray)
+        or found.ndim != 2
+        or found.dtype.kind not in "fiu"
+    ):
+        raise ValueError(
+            f"{path} must hold one array of numbers, rows by dimensions; write it by "
+            "numpy.save."
+        )
+    return found.astype(np.float64)
 
 
 def _text(cell: Any) -> str:
@@ -180,17 +234,32 @@ def open_file(path: Path) -> File:
 
 @dataclass(frozen=True)
 class LabeledRows:
-    """Rows of a training file: features or texts, and labels."""
+    """Rows of a training file: columns of features by their kind, and labels."""
 
     path: Path
-    features: Table | None
-    texts: list[str] | None
+    parts: TableParts
     Y: NDArray[np.int8]
     label_names: list[str]
     dropped: list[str]
     tags: TagColumn | None = None
     found: Features = field(default_factory=Features)
     read_as: str = ""
+
+    @property
+    def features(self) -> Table | None:
+        """Columns of numbers and words."""
+        return self.parts.table
+
+    @property
+    def texts(self) -> list[str] | None:
+        """One text per row."""
+        return self.parts.texts
+
+    @property
+    def is_mixed(self) -> bool:
+        """True if there are vectors, or texts beside other columns."""
+        table, texts, vectors, _ = self.parts
+        return vectors is not None or (table is not None and texts is not None)
 
 
 @dataclass(frozen=True)
@@ -199,6 +268,7 @@ class ColumnChoice(TagChoice):
 
     labels: Labels = None
     text: Text = None
+    embeddings: Embeddings = None
     drop: Drop = None
 
     def __post_init__(self) -> None:
@@ -213,14 +283,14 @@ class ColumnChoice(TagChoice):
 
     def read(self, file: Path) -> LabeledRows:
         """Read the rows of a training file."""
-        opened = open_file(file)
+        opened = open_file(file).with_embeddings(self.embeddings)
         return replace(read_labeled(opened, self), read_as=opened.dialect.about)
 
 
 def read_labeled(file: File, choice: ColumnChoice) -> LabeledRows:
     """Return features and labels of a training file.
 
-    Columns that are neither labels nor dropped are features, unless texts are.
+    Columns that are neither labels nor dropped are features.
     """
     with with_file_name(file.path):
         dropped = file.matching(choice.drop or [])
@@ -234,17 +304,12 @@ def read_labeled(file: File, choice: ColumnChoice) -> LabeledRows:
             )
         if not len(Y):
             raise ValueError("has no rows; give a file with one or more.")
-        found = Features([file.names[j] for j in rest], text=choice.text or [])
-        if file.raw is not None and not choice.text:
-            found = features_of(file, found.names)
+        found = Features([file.names[j] for j in rest])
+        if file.raw is not None:
+            found = find_features(file, found.names, choice.text or [])
         names = [*(file.names[j] for j in sorted(dropped)), *found.left_out]
-        texts, table = None, None
-        if found.text:
-            texts = file.texts(found.text)
-        else:
-            expanded = converted(file, found.dates, found.frequent)
-            table = expanded.take([expanded.position(name) for name in found.names])
-        rows = LabeledRows(file.path, table, texts, Y, label_names, names, tags)
+        parts = parts_of(file, found)
+        rows = LabeledRows(file.path, parts, Y, label_names, names, tags)
         return replace(rows, found=found)
 
 

@@ -9,10 +9,10 @@ from typing import Any
 from homi.budget import Budget, Refused
 from homi.datasets.dataset import Content
 from homi.datasets.files import at_line, lines
-from homi.datasets.plain_csv import as_column, content, texts
+from homi.datasets.plain_csv import as_column, content, texts, vectors
 from homi.datasets.sniff import Dialect
 
-__all__ = ["as_column", "content", "parse_text", "text_columns", "texts"]
+__all__ = ["as_column", "content", "parse_text", "text_columns", "texts", "vectors"]
 
 #: Bytes of a cell with its float64, and per byte of text.
 _CELL, _TEXT = 120, 4

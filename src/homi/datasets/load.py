@@ -17,6 +17,8 @@ from homi.datasets.cache import Parsed, cached, file_sha256
 from homi.datasets.dataset import Dataset
 from homi.datasets.fetch import cached_path, fetch
 from homi.datasets.files import text_sha256
+from homi.datasets.python_functions import NAME as PYTHON_FUNCTIONS
+from homi.datasets.python_functions import as_dataset, python_functions
 from homi.datasets.read import read
 from homi.datasets.registry import Entry, UnknownDataset, lookup, nearest
 
@@ -54,6 +56,9 @@ def load(name: str | Entry, directory: str | os.PathLike[str] | None = None) -> 
 
     Search the directory, the user's cache, installed packages (yeast comes with river)
     and the internet, in this order. Downloads and parsed files are kept in the cache.
+    ``"python-functions"`` is made from installed packages, in seconds: X holds what the
+    docstrings of numpy, scipy, scikit-learn and pandas say, and labels are tags such as
+    sparse, linalg and random.
 
     Parameters
     ----------
@@ -78,6 +83,8 @@ def load(name: str | Entry, directory: str | os.PathLike[str] | None = None) -> 
     >>> X.shape, Y.shape
     ((2417, 103), (2417, 14))
     """
+    if isinstance(name, str) and name.casefold() == PYTHON_FUNCTIONS:
+        return as_dataset(python_functions())
     found = at_hand(name, directory) or _bring(name, directory)
     if found.place == "package":
         return cached(found.path, "river", lambda: _river(found.path)).dataset

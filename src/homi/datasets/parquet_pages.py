@@ -8,6 +8,8 @@ pyarrow's own access to a column's metadata aborts the process for some damaged 
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import IO, Any
 
 import pyarrow as pa
@@ -19,8 +21,11 @@ _USUAL, _MOST = 2**10, 2**20
 
 #: Numbers of fields: of the file, a row group, a column chunk, a header.
 _GROUPS, _COLUMNS, _CHUNK = 4, 1, 3
-_SIZE, _DATA_PAGE, _DICTIONARY_PAGE = 7, 9, 11
+_CHUNK_VALUES, _SIZE, _DATA_PAGE, _DICTIONARY_PAGE = 5, 7, 9, 11
 _UNCOMPRESSED, _COMPRESSED = 2, 3
+#: Headers of data pages of either version in the header of a page; their first field is
+#: the number of values.
+_DATA_HEADERS, _VALUES = (5, 8), 1
 
 #: What a damaged struct raises.
 _DAMAGE = (
@@ -36,31 +41,58 @@ _DAMAGE = (
 
 def page_bytes(source: IO[bytes] | pa.NativeFile) -> list[int]:
     """Return the bytes that the pages of each row group decompress to."""
+    with _damage():
+        return [
+            sum(n_bytes for c in columns for n_bytes, _ in _chunk_pages(source, c))
+            for columns in _chunks(source)
+        ]
+
+
+def page_values(source: IO[bytes] | pa.NativeFile, *, stated: bool = False) -> int:
+    """Return the number of values of all pages: a row of a list has any number.
+
+    With `stated`, return what the footer says, which is quicker.
+    """
+    with _damage():
+        chunks = [chunk for columns in _chunks(source) for chunk in columns]
+        if stated:
+            return sum(chunk[_CHUNK_VALUES] for chunk in chunks)
+        return sum(n for chunk in chunks for _, n in _chunk_pages(source, chunk))
+
+
+@contextmanager
+def _damage() -> Iterator[None]:
     try:
-        n_bytes = source.seek(0, io.SEEK_END)
-        source.seek(n_bytes - 8)
-        footer = int.from_bytes(source.read(4), "little")
-        source.seek(n_bytes - 8 - footer)
-        groups = _struct(io.BytesIO(source.read(footer)))[_GROUPS]
-        chunks = [[chunk[_CHUNK] for chunk in group[_COLUMNS]] for group in groups]
-        return [sum(_chunk_bytes(source, c) for c in columns) for columns in chunks]
+        yield
     except Refused:
         raise
     except _DAMAGE as error:
         raise Refused("has a damaged footer.") from error
 
 
-def _chunk_bytes(source: IO[bytes] | pa.NativeFile, chunk: dict[int, Any]) -> int:
+def _chunks(source: IO[bytes] | pa.NativeFile) -> list[list[dict[int, Any]]]:
+    """Return the columns of each row group, as the footer describes them."""
+    n_bytes = source.seek(0, io.SEEK_END)
+    source.seek(n_bytes - 8)
+    footer = int.from_bytes(source.read(4), "little")
+    source.seek(n_bytes - 8 - footer)
+    groups = _struct(io.BytesIO(source.read(footer)))[_GROUPS]
+    return [[chunk[_CHUNK] for chunk in group[_COLUMNS]] for group in groups]
+
+
+def _chunk_pages(
+    source: IO[bytes] | pa.NativeFile, chunk: dict[int, Any]
+) -> Iterator[tuple[int, int]]:
     place = min(chunk[_DATA_PAGE], chunk.get(_DICTIONARY_PAGE) or chunk[_DATA_PAGE])
-    end, total = place + chunk[_SIZE], 0
+    end = place + chunk[_SIZE]
     while place < end:
-        uncompressed, step = _page(source, place)
-        total, place = total + uncompressed, place + step
-    return total
+        uncompressed, n_values, step = _page(source, place)
+        yield uncompressed, n_values
+        place += step
 
 
-def _page(source: IO[bytes] | pa.NativeFile, place: int) -> tuple[int, int]:
-    """Return the uncompressed size of a page, and the bytes to the next one."""
+def _page(source: IO[bytes] | pa.NativeFile, place: int) -> tuple[int, int, int]:
+    """Return the uncompressed size, the values, and the bytes to the next page."""
     for most in (_USUAL, _MOST):
         try:
             source.seek(place)
@@ -69,7 +101,9 @@ def _page(source: IO[bytes] | pa.NativeFile, place: int) -> tuple[int, int]:
             sizes = fields[_UNCOMPRESSED], fields[_COMPRESSED]
             if min(sizes) < 0:
                 raise Refused(f"has a page of negative size at byte {place:,}.")
-            return sizes[0], header.tell() + sizes[1]
+            data = [fields[n] for n in _DATA_HEADERS if n in fields]
+            n_values = sum(max(0, page[_VALUES]) for page in data)
+            return sizes[0], n_values, header.tell() + sizes[1]
         except Refused:
             raise
         except _DAMAGE as error:

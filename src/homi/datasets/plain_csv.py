@@ -51,6 +51,10 @@ def texts(column: list[str], name: str, budget: Budget | None) -> list[str]:
     return column
 
 
+def vectors(column: list[str]) -> None:
+    """Return None: cells of text files are strings."""
+
+
 def as_column(strings: list[str]) -> list[str]:
     """Return strings as a column."""
     return strings

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
+import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -21,7 +22,7 @@ from homi.budget import Budget, Refused
 from homi.datasets.dataset import Content, Table
 from homi.datasets.files import at_line, open_binary, open_utf8, short, split_name
 from homi.datasets.labels import check_unique
-from homi.datasets.parquet_pages import page_bytes
+from homi.datasets.parquet_pages import page_bytes, page_values
 from homi.datasets.plain_csv import n_columns
 from homi.datasets.sniff import Dialect, sniff
 from homi.datasets.strings import MISSING, Column, from_words
@@ -29,6 +30,8 @@ from homi.datasets.strings import MISSING, Column, from_words
 #: Bytes that pyarrow needs per column, per cell with its float64, per byte of text,
 #: and per byte of the footer of a Parquet file.
 _COLUMN, _CELL, _TEXT, _FOOTER = 8000, 40, 4, 60
+#: Bytes per byte of strings in lists.
+_LISTED = 100
 
 #: Smallest and largest block of a CSV file, in bytes, that pyarrow parses at a time.
 _BLOCKS = (2**22, 2**26)
@@ -158,15 +161,22 @@ def parse_parquet(path: Path, budget: Budget) -> Content:
 def parquet_columns(path: Path, budget: Budget) -> tuple[list[str], list[ArrowColumn]]:
     """Return the names and the columns of a Parquet file.
 
-    A column of lists or other nested values has its type and no rows.
+    A column of nested values other than lists of numbers or strings has its type and
+    no rows.
     """
     with open_binary(path, budget) as file:
         source = io.BytesIO(file.read()) if split_name(path)[2] else file
         with parquet_errors():
             opened, schema = open_parquet(source, budget)
+            lists = [f.name for f in schema if _is_plain_list(f.type)]
             flat = [f.name for f in schema if not pa.types.is_nested(f.type)]
             sizes = _group_bytes(source, opened.metadata)
-            _charge_rows(opened.metadata, len(flat), sum(sizes), budget)
+            _charge_rows(opened.metadata, len(flat + lists), sum(sizes), budget)
+            if lists:
+                is_large = source.seek(0, io.SEEK_END) > _SMALL_FILE
+                n_values = page_values(source, stated=is_large)
+                budget.take(_CELL * n_values, "its lists")
+            flat += lists
             table = plain(opened.read(flat).unify_dictionaries(), schema, budget)
     kept = [f for f in schema if f.name not in stored_index(schema)]
     return [f.name for f in kept], [
@@ -203,6 +213,11 @@ def open_parquet(
     if len(set(schema.names)) < len(schema):
         check_unique(schema.names, "column")
     strings = [f.name for f in schema if _has_any_length(f.type)]
+    strings += [
+        f"{f.name}.list.{f.type.value_field.name}"
+        for f in schema
+        if _is_list(f.type) and _has_any_length(f.type.value_type)
+    ]
     file = pq.ParquetFile(source, read_dictionary=strings)
     budget.check(
         _TEXT * max(_group_bytes(source, file.metadata), default=0), "its pages"
@@ -272,9 +287,48 @@ def stored_index(schema: ArrowSchema) -> set[str]:
     return {name for name in about.get("index_columns", []) if isinstance(name, str)}
 
 
+def vectors(column: ArrowColumn) -> NDArray[np.float64] | None:
+    """Return a column of lists of numbers of one length; None for any other."""
+    if not _is_list(column.type) or not _is_number(column.type.value_type):
+        return None
+    lengths = pc.unique(pc.list_value_length(column)).to_pylist()
+    if len(lengths) != 1 or not lengths[0]:
+        raise Refused("lists of numbers are missing or differ in length.")
+    flat = pc.list_flatten(column).cast(pa.float64()).combine_chunks()
+    return flat.to_numpy(zero_copy_only=False).reshape(-1, lengths[0])
+
+
+def _is_list(kind: ArrowType) -> bool:
+    checks = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+    return any(check(kind) for check in checks)
+
+
+def _is_number(kind: ArrowType) -> bool:
+    return pa.types.is_floating(kind) or pa.types.is_integer(kind)
+
+
+def _is_plain_list(kind: ArrowType) -> bool:
+    """Return True for lists of numbers or of strings."""
+    return _is_list(kind) and (
+        _is_number(kind.value_type) or is_string(kind.value_type)
+    )
+
+
+def _holds_strings(kind: ArrowType) -> bool:
+    """Return True for lists of strings, also as a dictionary."""
+    inner = kind.value_type if _is_list(kind) else kind
+    inner = inner.value_type if pa.types.is_dictionary(inner) else inner
+    return _is_list(kind) and is_string(inner)
+
+
 def texts(column: ArrowColumn, name: str, budget: Budget | None) -> list[Any]:
-    """Return the values of a column of single values; None if missing."""
+    """Return the values of a column of single values; None if missing.
+
+    Lists of strings become JSON.
+    """
     kind = column.type
+    if _holds_strings(kind):
+        return _listed(column, name, budget)
     if pa.types.is_nested(kind):
         raise Refused(
             f"column {short(name)} is of type {kind}; texts are read from columns of "
@@ -284,6 +338,18 @@ def texts(column: ArrowColumn, name: str, budget: Budget | None) -> list[Any]:
         assert budget is not None
         column = decoded(column, name, budget)
     return column.to_pylist()
+
+
+def _listed(column: ArrowColumn, name: str, budget: Budget | None) -> list[Any]:
+    """Charge lists of strings, and return them as JSON."""
+    flat = pc.list_flatten(column)
+    if pa.types.is_dictionary(flat.type) and budget is not None:
+        flat = decoded(flat, name, budget) if flat.num_chunks else flat
+    n_bytes = pc.sum(pc.binary_length(flat)).as_py() if len(flat) else 0
+    if budget is not None:
+        budget.take(_CELL * len(column) + _LISTED * n_bytes, f"the lists of {name!r}")
+    cells = column.to_pylist()
+    return [None if c is None else json.dumps(c, ensure_ascii=False) for c in cells]
 
 
 def as_column(strings: list[str]) -> ArrowColumn:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from homi.joint import JointModel, KnownLabelsMixin
 from homi.thresholds import TunedThresholds
+from homi.thresholds.scores import last_classifier
 from homi.typing import Array, MatrixLike
 
 
@@ -54,7 +55,7 @@ def ask(
     [2, 2]
     """
     if isinstance(model, TunedThresholds):
-        model = model.estimator_
+        model, X = last_classifier(model.estimator_, X)
     if not isinstance(model, KnownLabelsMixin):
         raise TypeError(
             f"ask needs a classifier with a joint model of labels, got "

@@ -47,6 +47,8 @@ class ModelSummary:
         ``HOMICV``; None where g(x) is the score.
     trees : pair of Forest and array, or None
         The forest whose log-odds are added, and the factor of each label.
+    logistic : array of shape (n_features, n_labels) or None
+        Coefficients of logistic regressions whose log-odds are added.
     neighbors : array of int or None
         With a kernel, the training row that each of its features compares with.
     joint : JointModel or None
@@ -66,6 +68,7 @@ class ModelSummary:
     thresholds: Array
     odds: tuple[Array, Array] | None = None
     trees: tuple[Any, Array] | None = None
+    logistic: Array | None = None
     neighbors: Indices | None = None
     joint: JointModel | None = None
 
@@ -105,6 +108,7 @@ def summarize_model(
         thresholds=_thresholds(model, n_labels),
         odds=_odds(inner),
         trees=_trees(inner),
+        logistic=getattr(inner, "logistic_coef_", None),
         neighbors=_neighbors(core),
         joint=getattr(inner, "joint_model_", None),
     )

@@ -121,7 +121,8 @@ def explain_rows(
     if not known.explains_rows:
         return _unexplained_rows(model, n_labels, given)
     features = features_of(model, given.X)
-    rows = checked_rows(model, given.X) if known.trees else None
+    others = known.trees is not None or known.logistic is not None
+    rows = checked_rows(model, given.X) if others else None
     predicted = predicted_labels(model, given.X, n_labels)
     log_odds = log_odds_of(model, innermost_rows(model, given.X), n_labels)
     n_rows = features.shape[0]
@@ -188,7 +189,8 @@ def explain_row(
     predicted : array of bool, optional
         The row's output of :func:`homi.verdict.predicted_labels`.
     row : array, optional
-        What a forest takes, if the model has one; None where that is x.
+        What a forest or logistic regressions take, if the model has some; None where
+        that is x.
     most : int, default=40
         Labels to explain, those with the highest scores; true and predicted labels in
         addition.
@@ -231,7 +233,10 @@ def explain_row(
 
 
 class _Parts:
-    """Contributions to all scores of a row: a linear part, and one of trees."""
+    """Contributions to the scores of a row: of HOMI, and of models averaged with it.
+
+    Without a kernel, both are contributions of features and are added.
+    """
 
     def __init__(
         self, known: ModelSummary, x: Array, center: Array | None, row: Array
@@ -240,26 +245,33 @@ class _Parts:
         linear = waterfalls(x, known.W, known.z, known.B, known.t, center)
         if known.odds is not None:
             linear = linear.as_log_odds(*known.odds)
-        self.linear, self.trees, self.leaves = linear, None, None
+        self.linear, self.leaves = linear, None
+        others = []
+        if known.logistic is not None:
+            none = np.zeros(len(known.names))
+            given = known.logistic, none, np.eye(len(none)), none
+            others.append(waterfalls(row, *given, None if known.kernel else center))
         if known.trees is not None:
             forest, slope = known.trees
             trees = forest_waterfalls(forest, row)
             self.leaves = 1.0 / (1.0 + np.exp(-trees.scores))
-            trees = trees.times(slope)
-            if known.kernel:
-                self.trees = trees
+            others.append(trees.times(slope))
+        self.beside = None
+        for part in others:
+            if not known.kernel:
+                self.linear = self.linear + part
             else:
-                self.linear = linear + trees
+                self.beside = part if self.beside is None else self.beside + part
         self.start, self.scores = self.linear.start, self.linear.scores
-        if self.trees is not None:
-            self.start = self.start + self.trees.start
-            self.scores = self.scores + self.trees.scores
+        if self.beside is not None:
+            self.start = self.start + self.beside.start
+            self.scores = self.scores + self.beside.scores
 
     def why(self, j: int, predicted: bool | None) -> Why:
         kind = "neighbor" if self.known.kernel else "feature"
         bars = [self._named(step) for step in steps(self.linear, j, kind=kind)]
-        if self.trees is not None:
-            bars = [*steps(self.trees, j), *bars]
+        if self.beside is not None:
+            bars = [*steps(self.beside, j), *bars]
             bars.sort(key=lambda s: ("neighbor", "feature", "label").index(s.kind))
         leaves = None if self.leaves is None else float(self.leaves[j])
         numbers = float(self.start[j]), bars, float(self.scores[j])

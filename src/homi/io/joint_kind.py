@@ -12,14 +12,19 @@ from homi.joint.label_sets import MOST_SETS, LabelSets, Sharpness
 from homi.joint.model import Weights
 from homi.typing import Array, Fields
 
+#: Factor of the log-frequency of a set in files of earlier versions.
+_PRIOR = 0.3
+
 
 def dump_joint_model(model: JointModel, out: Out) -> Fields:
     """Return the joint model for the header, and put its tensors into `out`."""
     out.put("covariance", model.covariance)
+    out.put("gates", model.gates)
     return {
         "n_sets": dump_sets(model.sets, out),
         "sharpness": list(map(float, model.sharpness)),
         "weights": list(map(float, model.weights)),
+        "gates": True,
     }
 
 
@@ -34,8 +39,19 @@ def load_joint_model(about: Fields, source: Source, n_labels: int) -> JointModel
     C = source.floats("covariance", (n_labels, n_labels))
     _check_covariance(C)
     sets = load_sets(about["n_sets"], source, n_labels)
-    sharpness = Sharpness(*_numbers(about, "sharpness", 2))
-    return JointModel(C, sets, sharpness, Weights(*_numbers(about, "weights", 3)))
+    if about.get("gates", False):
+        sharpness = Sharpness(*_numbers(about, "sharpness", 4))
+        weights = Weights(*_numbers(about, "weights", 4))
+        gates = source.floats("gates", (n_labels,))
+        if (gates < 0).any():
+            raise ModelFileError("a gate of the joint model is negative.")
+    else:  # files of earlier versions
+        scores, known = _numbers(about, "sharpness", 2)
+        sharpness = Sharpness(scores, known, _PRIOR * scores, _PRIOR * scores)
+        slope, gaussian, of_sets = _numbers(about, "weights", 3)
+        weights = Weights(slope, gaussian, of_sets, 0.0)
+        gates = np.ones(n_labels)
+    return JointModel(C, sets, sharpness, weights, gates)
 
 
 def dump_sets(sets: LabelSets, out: Out) -> int:

@@ -28,6 +28,7 @@ from homi.io.homi_kinds import CODE, dump_homi, dump_homi_cv, load_homi, load_ho
 from homi.io.joint_kind import dump_joint_model, load_joint_model
 from homi.io.method_kinds import METHODS, check_method, dump_method, load_method
 from homi.io.nested_kinds import NESTED_METHODS
+from homi.io.table_kind import dump_table, load_table
 from homi.io.tensors import Out, Source
 from homi.io.text_kind import (
     check_savable,
@@ -46,6 +47,7 @@ from homi.io.tuned_kind import dump_maps, dump_rule, load_maps, load_rule
 from homi.io.values import decode, encode
 from homi.model.homi import HOMI
 from homi.model.homi_cv import HOMICV
+from homi.tables import TableVectorizer
 from homi.thresholds import TunedThresholds
 from homi.typing import Fields
 
@@ -220,12 +222,14 @@ _OUTPUTS = ("default", "pandas", "polars")
 
 _METHODS = METHODS | NESTED_METHODS
 _TEXTS = ("CountVectorizer", "TfidfVectorizer")
-_STEPS = sorted([*CLASSES, *_TEXTS, "ColumnTransformer", "FeatureUnion"])
+_STEPS = sorted(
+    [*CLASSES, *_TEXTS, "ColumnTransformer", "FeatureUnion", "TableVectorizer"]
+)
 
 _WRAPPERS = (TunedThresholds, LabelDependence)
 _CLASSES = (
     *(HOMI, HOMICV, *_WRAPPERS, Pipeline, TfidfVectorizer, CountVectorizer),
-    *(ColumnTransformer, FeatureUnion, *CLASSES.values()),
+    *(ColumnTransformer, FeatureUnion, TableVectorizer, *CLASSES.values()),
     *(method.cls for method in _METHODS.values()),
 )
 
@@ -239,6 +243,7 @@ _NESTED: dict[str, Callable[..., Node]] = {
     "Pipeline": _dump_pipeline,
     "ColumnTransformer": dump_columns,
     "FeatureUnion": dump_union,
+    "TableVectorizer": dump_table,
 }
 
 _DUMP: dict[str, Callable[[Any, Out], Node]] = {
@@ -262,6 +267,7 @@ _LOAD: dict[str, Loader] = {
     "CountVectorizer": _simple(load_counts),
     "ColumnTransformer": _nested(load_columns),
     "FeatureUnion": _nested(load_union),
+    "TableVectorizer": _nested(load_table),
     **{
         kind: _simple(partial(load_method, method)) for kind, method in _METHODS.items()
     },

@@ -74,8 +74,8 @@ def save(
     model : classifier of homi, TunedThresholds, LabelDependence or Pipeline
         Fitted. Steps of a Pipeline before the classifier may be TfidfVectorizer,
         CountVectorizer, TfidfTransformer, StandardScaler, MinMaxScaler, MaxAbsScaler,
-        Normalizer, SimpleImputer, OneHotEncoder, TruncatedSVD, and a ColumnTransformer,
-        FeatureUnion or Pipeline of these.
+        Normalizer, SimpleImputer, OneHotEncoder, TruncatedSVD, TableVectorizer, and a
+        ColumnTransformer, FeatureUnion or Pipeline of these.
     path : path
         File to write, by convention with the suffix ``.homi``. An existing file is
         replaced once the new one is complete.

@@ -18,6 +18,7 @@ from homi.io.values import decode, encode
 from homi.linear import Sigmoids
 from homi.model.blend import LogOdds
 from homi.thresholds.calibrate import CalibrationMaps, Isotonics
+from homi.thresholds.discriminant import Discriminant
 from homi.thresholds.joint import ROW_OBJECTIVES, SOURCES, JointSets
 from homi.thresholds.rules import (
     Cardinality,
@@ -78,7 +79,11 @@ def _dump_joint(rule: JointSets, out: Out) -> Fields:
     out.put("odds_slope", rule.log_odds.slope)
     out.put("odds_offset", rule.log_odds.offset)
     out.put("weights", rule.weights)
-    about = {"objective": rule.objective, "source": rule.source}
+    about: Fields = {"objective": rule.objective, "source": rule.source}
+    if rule.discriminant is not None:
+        about["discriminant"] = True
+        for name, value in rule.discriminant._asdict().items():
+            out.put(name, value)
     return {"kind": "joint", **about, "n_sets": dump_sets(rule.sets, out)}
 
 
@@ -90,8 +95,16 @@ def _load_joint(about: Fields, source: Source, n_seen: int) -> JointSets:
         )
     slope, offset = (source.floats(f"odds_{n}", (n_seen,)) for n in ("slope", "offset"))
     sets = load_sets(about["n_sets"], source, n_seen)
-    weights = source.floats("weights", (3,))
-    return JointSets(objective, origin, LogOdds(slope, offset), sets, weights)
+    discriminant = None
+    # Files of earlier versions, and of many labels, have none.
+    if about.get("discriminant", False):
+        q = n_seen
+        shapes = {"matrix": (q, q), "center": (q,), "quadratic": (len(sets.members),)}
+        parts = (source.floats(name, shape) for name, shape in shapes.items())
+        discriminant = Discriminant(*parts)
+    weights = source.floats("weights", (3 if discriminant is None else 5,))
+    odds = LogOdds(slope, offset)
+    return JointSets(objective, origin, odds, sets, weights, discriminant)
 
 
 def _dump_regression(regression: Pipeline, out: Out) -> Fields:

@@ -27,7 +27,11 @@ _ENTRIES, _ROWS = 50_000, (60, 400)
 #: With fewer rows nothing is learned.
 _LEAST_ROWS = 20
 
-NO_EFFECT = Weights(0.0, 0.0, 0.0)
+NO_EFFECT = Weights(0.0, 0.0, 0.0, 0.0)
+#: Places of the weights of shifts, which are not negative.
+_SHIFTS = (1, 2)
+#: Strength of the prior that a label follows the others as all do.
+GATE_PRIOR = 100.0
 
 
 def fit_joint_model(
@@ -42,7 +46,8 @@ def fit_joint_model(
     The shrinkage of the covariance, the sharpness of the posterior over label sets and
     the weights of both are chosen by the likelihood of hidden labels: of each half of
     the rows, by a model of the other half. The weights are 0 unless the likelihood
-    rises by more than one standard error.
+    rises by more than one standard error. The gate of each label has the greatest
+    likelihood, too, with a strong prior at 1.
 
     Parameters
     ----------
@@ -50,7 +55,8 @@ def fit_joint_model(
         Log-odds of rows that the classifier was not fitted to. In-sample log-odds
         leave no errors to learn from.
     Y : ndarray of shape (n_samples, n_labels)
-        Labels, 0 or 1.
+        Labels, 0 or 1, and NaN where missing. The covariance of two labels is then that
+        of the rows where both are there, and label sets are those of complete rows.
     sample_weight : ndarray of shape (n_samples,) or None
         Weights of the rows.
     least_rows : int, default=1
@@ -61,25 +67,52 @@ def fit_joint_model(
     -------
     model : JointModel
     """
-    E = scaled_residuals(log_odds, Y)
-    C = covariance(E, sample_weight)
-    sets = seen_sets(Y, sample_weight, least_rows=least_rows)
+    C, sets = _moments(log_odds, Y, sample_weight, least_rows)
     n, q = Y.shape
     if n < _LEAST_ROWS or q < 2:
-        return JointModel(shrunk(C, _STRENGTHS[-1]), sets, SHARPNESS[0], NO_EFFECT)
+        C, gates = shrunk(C, _STRENGTHS[-1]), np.ones(q)
+        return JointModel(C, sets, SHARPNESS[0], NO_EFFECT, gates)
     trial = _Trial(log_odds, Y, sample_weight, _masks(q), least_rows)
     strength = min(_STRENGTHS, key=trial.gaussian_loss)
     fits = [trial.fit(strength, sharpness) for sharpness in SHARPNESS]
     best = min(range(len(fits)), key=lambda i: fits[i][0])
-    return JointModel(shrunk(C, strength), sets, SHARPNESS[best], fits[best][1])
+    weights = fits[best][1]
+    gates = trial.gates(strength, SHARPNESS[best], weights)
+    return JointModel(shrunk(C, strength), sets, SHARPNESS[best], weights, gates)
 
 
-class _Entries(NamedTuple):
-    """Hidden labels of a half: features (d, n, u), log-odds and labels (n, u)."""
+def _moments(
+    log_odds: Array, Y: Array, weights: Array | None, least_rows: int
+) -> tuple[Array, LabelSets]:
+    """Return the covariance of residuals, and the label sets of complete rows."""
+    seen = ~np.isnan(Y)
+    C = covariance(scaled_residuals(log_odds, Y), weights, seen)
+    complete = seen.all(axis=1)
+    some = None if weights is None else weights[complete]
+    return C, seen_sets(Y[complete], some, least_rows=least_rows)
+
+
+class Entries(NamedTuple):
+    """Hidden labels of a half: features (d, n, u), log-odds and labels (n, u).
+
+    ``columns`` are the places of the u labels. Missing labels are NaN.
+    """
 
     features: Array
     log_odds: Array
     labels: Array
+    columns: Indices
+
+    def flat(self, some: Indices) -> tuple[Array, Array, Array]:
+        """Return some features, log-odds and labels of all entries that are there."""
+        seen = ~np.isnan(self.labels)
+        return self.features[some][:, seen], self.log_odds[seen], self.labels[seen]
+
+    def row_losses(self, weights: Array) -> Array:
+        """Return the log-loss of each row."""
+        scores = self.log_odds + np.tensordot(weights, self.features, 1)
+        losses: Array = np.logaddexp(0.0, scores) - self.labels * scores
+        return np.nansum(losses, axis=1)
 
 
 class _Trial:
@@ -116,7 +149,7 @@ class _Trial:
         nothing = np.zeros_like(weights)
         gains = np.concatenate(
             [
-                sum(_row_losses(e, nothing) - _row_losses(e, weights) for e in side)
+                sum(e.row_losses(nothing) - e.row_losses(weights) for e in side)
                 for side in (
                     entries[: len(self.masks)],
                     entries[len(self.masks) :],
@@ -127,9 +160,17 @@ class _Trial:
         loss = _loss(entries, weights if helps else nothing)
         return loss, Weights(*map(float, weights)) if helps else NO_EFFECT
 
+    def gates(self, strength: float, sharpness: Sharpness, weights: Weights) -> Array:
+        """Return the factor of each label's shift, at least 0."""
+        q = len(self.masks[0])
+        if not any(weights):
+            return np.ones(q)
+        entries = list(self._entries(strength, sharpness))
+        return fit_gates(entries, np.array(weights), q)
+
     def _entries(
         self, strength: float, sharpness: Sharpness | None
-    ) -> Iterator[_Entries]:
+    ) -> Iterator[Entries]:
         for side in self.sides:
             C = shrunk(side.covariance, strength)
             for k in self.masks:
@@ -144,19 +185,19 @@ class _Side(NamedTuple):
     covariance: Array
     sets: LabelSets
 
-    def entries(self, C: Array, k: Mask, sharpness: Sharpness | None) -> _Entries:
+    def entries(self, C: Array, k: Mask, sharpness: Sharpness | None) -> Entries:
         """Return the labels outside k, with the shifts that those in k cause."""
         S, Y = self.log_odds, np.where(k, self.Y, np.nan)
         if sharpness is None:
-            known = np.broadcast_to(k, Y.shape)
+            known = ~np.isnan(Y)
             E = scaled_residuals(S, Y)
             shift = gaussian_shift(S, conditional_shift(C, E, known))
             parts: tuple[Array, ...] = (S * k.mean(), shift)
         else:
-            model = JointModel(C, self.sets, sharpness, NO_EFFECT)
+            model = JointModel(C, self.sets, sharpness, NO_EFFECT, np.ones(len(k)))
             parts = shifts(model, S, Y)
         features = np.stack([part[:, ~k] for part in parts])
-        return _Entries(features, S[:, ~k], self.Y[:, ~k])
+        return Entries(features, S[:, ~k], self.Y[:, ~k], np.flatnonzero(~k))
 
 
 def _side(
@@ -168,11 +209,8 @@ def _side(
     least_rows: int,
 ) -> _Side:
     w = None if weights is None else weights[fitted]
-    E = scaled_residuals(log_odds[fitted], Y[fitted])
-    C = covariance(E, w)
-    return _Side(
-        log_odds[judged], Y[judged], C, seen_sets(Y[fitted], w, least_rows=least_rows)
-    )
+    C, sets = _moments(log_odds[fitted], Y[fitted], w, least_rows)
+    return _Side(log_odds[judged], Y[judged], C, sets)
 
 
 def _masks(q: int) -> list[Mask]:
@@ -186,23 +224,22 @@ def _masks(q: int) -> list[Mask]:
     return masks
 
 
-def _fit_weights(entries: list[_Entries]) -> Array:
+def _fit_weights(entries: list[Entries]) -> Array:
     """Return the weights of greatest likelihood; those of shifts are not negative."""
     some = np.arange(len(entries[0].features))
     while True:
         weights = np.zeros(len(entries[0].features))
         weights[some] = _newton(entries, some)
-        wrong = some[(weights[some] < 0) & (some > 0)]
+        wrong = some[(weights[some] < 0) & np.isin(some, _SHIFTS)]
         if not len(wrong):
             return weights
         some = np.setdiff1d(some, wrong)
 
 
-def _newton(entries: list[_Entries], some: Indices, ridge: float = 1.0) -> Array:
+def _newton(entries: list[Entries], some: Indices, ridge: float = 1.0) -> Array:
     """Return the weights of some features by Newton's method."""
-    F = np.hstack([e.features[some].reshape(len(some), -1) for e in entries])
-    offset = np.concatenate([e.log_odds.ravel() for e in entries])
-    y = np.concatenate([e.labels.ravel() for e in entries])
+    parts = zip(*(e.flat(some) for e in entries), strict=True)
+    F, offset, y = (np.concatenate(part, axis=-1) for part in parts)
     weights = np.zeros(len(some))
     for _ in range(20):
         P = expit(offset + weights @ F)
@@ -215,12 +252,24 @@ def _newton(entries: list[_Entries], some: Indices, ridge: float = 1.0) -> Array
     return weights
 
 
-def _row_losses(e: _Entries, weights: Array) -> Array:
-    """Return the log-loss of each row."""
-    scores = e.log_odds + np.tensordot(weights, e.features, 1)
-    losses: Array = (np.logaddexp(0.0, scores) - e.labels * scores).sum(axis=1)
-    return losses
+def fit_gates(entries: list[Entries], weights: Array, q: int) -> Array:
+    """Return factors of the shifts of labels, by Newton's method, with a prior at 1."""
+    parts = [(e, np.tensordot(weights, e.features, 1)) for e in entries]
+    # A label that is missing has no part in it.
+    parts = [(e, np.where(np.isnan(e.labels), 0.0, D)) for e, D in parts]
+    gates = np.ones(q)
+    for _ in range(20):
+        gradient, second = GATE_PRIOR * (1.0 - gates), np.full(q, GATE_PRIOR)
+        for e, D in parts:
+            P = expit(e.log_odds + gates[e.columns] * D)
+            gradient[e.columns] += np.nansum(D * (e.labels - P), axis=0)
+            second[e.columns] += (D * D * P * (1.0 - P)).sum(axis=0)
+        step = gradient / second
+        gates += step
+        if np.abs(step).max() < 1e-4:
+            break
+    return np.maximum(gates, 0.0)
 
 
-def _loss(entries: list[_Entries], weights: Array) -> float:
-    return float(sum(_row_losses(e, weights).sum() for e in entries))
+def _loss(entries: list[Entries], weights: Array) -> float:
+    return float(sum(e.row_losses(weights).sum() for e in entries))

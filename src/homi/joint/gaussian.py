@@ -33,12 +33,24 @@ def scaled_residuals(log_odds: Array, Y: Array) -> Array:
     return np.where(np.isnan(Y), 0.0, (Y - P) / deviations(P))
 
 
-def covariance(residuals: Array, weights: Array | None = None) -> Array:
-    """``EᵀE / n``: second moments of the residuals; their means are near 0."""
-    if weights is not None:
-        # The product of a matrix with itself is symmetric, bit for bit.
-        residuals = residuals * np.sqrt(weights / weights.mean())[:, None]
-    return residuals.T @ residuals / len(residuals)
+def covariance(
+    residuals: Array, weights: Array | None = None, seen: Mask | None = None
+) -> Array:
+    """``EᵀE / n``: second moments of the residuals; their means are near 0.
+
+    Where labels are missing, n is the number of rows that have both labels, and the
+    result is made positive semi-definite. ``seen`` are those that are not missing.
+    """
+    root = None if weights is None else np.sqrt(weights / weights.mean())[:, None]
+    # The product of a matrix with itself is symmetric, bit for bit.
+    E = residuals if root is None else residuals * root
+    if seen is None or seen.all():
+        return E.T @ E / len(E)
+    there = seen.astype(np.float64) if root is None else seen * root
+    C = E.T @ E / np.maximum(there.T @ there, 1.0)
+    values, V = scipy.linalg.eigh(C)
+    V *= np.sqrt(np.maximum(values, 0.0))
+    return V @ V.T
 
 
 def shrunk(C: Array, strength: float) -> Array:

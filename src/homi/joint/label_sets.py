@@ -11,25 +11,32 @@ from homi.typing import Array
 
 #: Most label sets that are kept; the most frequent ones.
 MOST_SETS = 1000
-#: Weight of the frequency of a set, beyond what its labels alone suggest.
-_PRIOR = 0.3
 #: Most entries of a table of rows and sets.
 _BLOCK = 2_000_000
 
 
 class Sharpness(NamedTuple):
-    """How far scores and known labels decide between sets.
+    """How far scores, known labels and frequencies decide between sets.
 
     ``scores`` is the factor of log-odds, which are not independent of each other;
-    ``known`` is the log-odds against a set for each known label it contradicts.
+    ``known`` is the log-odds against a set for each known label it contradicts;
+    ``frequency`` and ``independent`` are the factors of the log-frequency of a set, and
+    of what it would be with independent labels.
     """
 
     scores: float
     known: float
+    frequency: float
+    independent: float
 
 
 #: Few labels have nearly independent log-odds; many have not.
-SHARPNESS = (Sharpness(1.0, 6.0), Sharpness(0.3, 2.0))
+SHARPNESS = (
+    Sharpness(1.0, 6.0, 0.3, 0.3),
+    Sharpness(0.75, 8.0, 0.7, 0.3),
+    Sharpness(0.5, 4.0, 0.5, 0.2),
+    Sharpness(0.3, 2.0, 0.09, 0.09),
+)
 
 
 class LabelSets(NamedTuple):
@@ -83,8 +90,9 @@ def set_weights(
     zeros = np.where(unknown, 0.0, 1.0 - Y)
     field = sharpness.scores * np.where(unknown, log_odds, 0.0)
     field += sharpness.known * (ones - zeros)
-    prior = _PRIOR * (sets.frequency - sets.independent)
-    return field @ sets.members.T + sharpness.scores * prior
+    prior = sharpness.frequency * sets.frequency
+    prior -= sharpness.independent * sets.independent
+    return field @ sets.members.T + prior
 
 
 def marginals(

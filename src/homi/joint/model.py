@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -35,13 +35,15 @@ LEAST_SHARE = 0.01
 class Weights(NamedTuple):
     """Weights of what known labels say about the log-odds of unknown ones.
 
-    ``slope`` makes log-odds steeper with the share of known labels; ``gaussian`` and
-    ``sets`` multiply the shifts of the two models.
+    ``slope`` makes log-odds steeper with the share of known labels, and ``prior`` adds
+    that share of the log-odds of the posterior over sets with nothing known;
+    ``gaussian`` and ``sets`` multiply the shifts of the two models.
     """
 
     slope: float
     gaussian: float
     sets: float
+    prior: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,11 +51,12 @@ class JointModel:
     r"""Labels of a row given its log-odds and some of its labels.
 
     .. math:: \mathrm{logit}\, P(y_j = 1 \mid x, y_K) =
-              (1 + a\,t)\, s_j + g\, d^G_j + h\, d^S_j
+              s_j + \kappa_j\, (t\,(a\, s_j + b\, u_j) + g\, d^G_j + h\, d^S_j)
 
     with the log-odds s of the classifier, the share t of known labels, the shift
     :math:`d^G` of a Gaussian conditional of residuals, and the shift :math:`d^S` of the
-    posterior over label sets seen in training. All are 0 where nothing is known.
+    posterior over label sets seen in training, whose log-odds with nothing known are u.
+    Shifts and t are 0 where nothing is known.
 
     Attributes
     ----------
@@ -64,18 +67,31 @@ class JointModel:
     sharpness : Sharpness
         How far scores and known labels decide between them.
     weights : Weights
-        a, g and h; all 0 where labels say nothing about each other.
+        a, g, h and b; all 0 where labels say nothing about each other.
+    gates : ndarray of shape (n_labels,)
+        κ, how far each label follows the others: 0 for one that is left unchanged.
     """
 
     covariance: Array
     sets: LabelSets
     sharpness: Sharpness
     weights: Weights
+    gates: Array
 
     @property
     def has_effect(self) -> bool:
         """Return True if known labels change the probabilities of others."""
         return any(self.weights)
+
+    def with_label(self) -> JointModel:
+        """Return the model with one more label that has nothing to do with others."""
+        q = len(self.covariance)
+        C = np.eye(q + 1)
+        C[:q, :q] = self.covariance
+        # A label that is in no set has no part in the posterior.
+        members = np.pad(self.sets.members, ((0, 0), (0, 1)))
+        sets, gates = self.sets._replace(members=members), np.append(self.gates, 0.0)
+        return replace(self, covariance=C, sets=sets, gates=gates)
 
     def log_odds(self, log_odds: Array, Y: Array) -> Array:
         """Return the log-odds of each label given the known ones.
@@ -97,7 +113,7 @@ class JointModel:
         some = known.any(axis=1) & ~known.all(axis=1)
         if self.has_effect and some.any():
             parts = shifts(self, log_odds[some], Y[some])
-            found[some] += combined(self.weights, parts)
+            found[some] += self.gates * combined(self.weights, parts)
         return np.where(known, KNOWN * (2.0 * Y - 1.0), found)
 
     def probabilities(self, log_odds: Array, Y: Array) -> Array:
@@ -122,7 +138,7 @@ class JointModel:
         sets = leave_one_out_marginals(self.sets, self.sharpness, log_odds, Y)
         others = known.sum(axis=1, keepdims=True) - known
         parts = _parts(self, log_odds, shift, sets, others / Y.shape[1])
-        found = log_odds + combined(self.weights, parts)
+        found = log_odds + self.gates * combined(self.weights, parts)
         return strictly_inside(expit(np.where(others > 0, found, log_odds)))
 
     def conditional_covariance(self, log_odds: Array, Y: Array) -> Array:
@@ -152,7 +168,7 @@ class JointModel:
         return found if self.has_effect else np.diag(np.diag(found))
 
 
-def shifts(model: JointModel, log_odds: Array, Y: Array) -> tuple[Array, Array, Array]:
+def shifts(model: JointModel, log_odds: Array, Y: Array) -> tuple[Array, ...]:
     """Return what the weights multiply; rows have known and unknown labels."""
     known = ~np.isnan(Y)
     share = known.mean(axis=1, keepdims=True)
@@ -162,21 +178,25 @@ def shifts(model: JointModel, log_odds: Array, Y: Array) -> tuple[Array, Array, 
     return _parts(model, log_odds, shift, sets, share)
 
 
-def combined(weights: Weights, parts: tuple[Array, Array, Array]) -> Array:
-    """Return ``a t s + g d^G + h d^S``."""
-    slope, gaussian, sets = parts
-    return weights.slope * slope + weights.gaussian * gaussian + weights.sets * sets
+def combined(weights: Weights, parts: tuple[Array, ...]) -> Array:
+    """Return the sum of the parts, in the order of the weights."""
+    total = np.zeros_like(parts[0])
+    for weight, part in zip(weights, parts, strict=True):
+        total += weight * part
+    return total
 
 
 def _parts(
     model: JointModel, log_odds: Array, shift: Array, sets: Array, share: Array
-) -> tuple[Array, Array, Array]:
+) -> tuple[Array, ...]:
     nothing = np.full_like(log_odds, np.nan)
     before = marginals(model.sets, model.sharpness, log_odds, nothing)
+    prior = _set_log_odds(before)
     return (
         share * log_odds,
         gaussian_shift(log_odds, shift),
-        _set_log_odds(sets) - _set_log_odds(before),
+        _set_log_odds(sets) - prior,
+        share * prior,
     )
 
 

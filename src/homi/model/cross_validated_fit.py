@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from homi import memory
@@ -30,6 +31,7 @@ from homi.model.forest import Forest
 from homi.model.grid import GAMMAS, build_grid, check_values
 from homi.model.held_out_quality import held_out_quality
 from homi.model.homi import HOMI
+from homi.model.kept_scores import KeptScores, data_key
 from homi.model.missing_labels import check_known_somewhere
 from homi.model.requires import check
 from homi.model.scoring import Array, check_missing, objective
@@ -89,6 +91,7 @@ class CrossValidatedFit(
         keep: bool,
     ) -> Array | None:
         """Fit, and return the held-out scores if they are to be kept."""
+        self._kept_scores: KeptScores | None = None
         self._check_members()
         unknown = self.missing_labels == "ignore"
         rows, target = self._check_fit_input(X, y, unknown=unknown)
@@ -102,13 +105,41 @@ class CrossValidatedFit(
         # A graph needs all rows at once.
         most = rows.shape[0] if self._has_graph() else batches.SAMPLE_ROWS
         held = RowsInMemory(rows, indicator, weights, self._seed(), most, known)
+        keep = keep or held.n <= most
         held_out, filled = self._fit_reported(X, y, held, given, keep=keep)
         self._store_filled(filled, every, target, counted)
-        if held_out is None or counted.all():
-            return held_out
-        scores = self._scores(every)
-        scores[counted] = held_out
-        return scores
+        if held_out is not None and not counted.all():
+            scores = self._scores(every)
+            scores[counted] = held_out
+            held_out = scores
+        if held_out is not None and given is None:
+            key = data_key(every, target, sample_weight, self.get_params())
+            self._kept_scores = KeptScores(key, held_out)
+        return held_out
+
+    def kept_held_out_scores(
+        self, X: MatrixLike, y: MatrixLike, sample_weight: ArrayLike | None = None
+    ) -> Array | None:
+        """Return the held-out scores of the last fit, if it was to these rows.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in ``fit``.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_labels) or None
+            What ``fit_held_out`` would return without a fit; None after a fit to other
+            rows, to more than 20,000 rows, or with other parameters.
+        """
+        kept: KeptScores | None = getattr(self, "_kept_scores", None)
+        if kept is None:
+            return None
+        unknown = self.missing_labels == "ignore"
+        rows, target = clone(self)._check_fit_input(X, y, unknown=unknown)
+        key = data_key(rows, target, sample_weight, self.get_params())
+        return kept.scores if key == kept.key else None
 
     def _fit_collections(
         self,
@@ -118,6 +149,7 @@ class CrossValidatedFit(
         label_weight: ArrayLike | None,
     ) -> None:
         """Fit to Dask collections."""
+        self._kept_scores = None
         self._check_members()
         asked = {"sample_weight": sample_weight, "missing_labels": self.missing_labels}
         check(DaskRows.way, asked)
@@ -296,10 +328,7 @@ class CrossValidatedFit(
         if self.calibration is None or self._target.kind != "multilabel-indicator":
             return None
         if known is not None:
-            # Label sets need all labels of a row.
-            rows = known.all(axis=1)
-            weights = None if weights is None else weights[rows]
-            held_out, Y = held_out[rows], Y[rows]
+            Y = np.where(known, Y, np.nan)
         # A model without kernels and trees promises to hold no training row.
         holds_rows = self.trees is not False or self._some_kernel()
         least = 1 if holds_rows else _LEAST_ROWS

@@ -25,7 +25,7 @@ from homi.model.kernel_map import KernelMap, Triangle
 from homi.model.range_basis import RangeBasis
 from homi.model.route import check_direct
 from homi.moments import column_scaling
-from homi.typing import Fields, Indices
+from homi.typing import Fields, Indices, Matrix
 
 #: With more features, and more rows, linear models are fitted in ``n_components``
 #: directions: the span of rows, or of more than the sample those of most variance.
@@ -52,11 +52,23 @@ def _of_whole(
     if params["kernel"] is not None:
         kernel_map = _kernel_map(batches.sample, params, n_components, seed)
         return kernel_features(X, Y, kernel_map, weights=weights)
+    return linear_features_of(X, Y, weights, params["standardize"], n_components, seed)
+
+
+def linear_features_of(
+    X: Matrix,
+    Y: Matrix,
+    weights: Array | None,
+    standardize: bool,
+    n_components: int,
+    seed: int,
+) -> FeatureSpace:
+    """Return the rows as features, in their own span where that is smaller."""
     n, m = X.shape
     return linear_features(
         X,
         Y,
-        standardize=params["standardize"],
+        standardize=standardize,
         weights=weights,
         compact=n + 1 < m,
         landmarks=_spanning(n, m, n_components, seed),

@@ -124,6 +124,14 @@ class Forest:
             sums.append(self.trees.sums(leaf, np.arange(0, len(leaf) + 1, n_trees)))
         return self.as_log_odds(np.vstack(sums) / n_trees)
 
+    def with_label(self, share: float) -> Self:
+        """Return the forest with one more label, which no tree expects anywhere."""
+        trees = self.trees
+        leaves = trees.leaves.copy()
+        leaves.resize(leaves.shape[0], self.n_labels + 1)
+        parts = trees.n_trees, trees.feature, trees.threshold, leaves, trees.weight
+        return type(self)(Trees(*parts), np.append(self.share, share), self.n_features)
+
     def as_log_odds(self, p: Array) -> Array:
         """Return the log-odds of mean probabilities of the trees, after shrinkage."""
         return logit(p + SHRINKAGE * (self.share - p))

@@ -23,7 +23,7 @@ _LAMS = tuple(float(x) for x in np.logspace(-3, 4, 15))
 GAMMAS = (0.01, 0.03, 0.1, 0.3, 1.0)
 #: Weights of a label's errors, beside 1. The smaller the weight, the more λ and γ
 #: shrink the label toward its mean, which suits rare labels.
-_LABEL_WEIGHTS = (1e-3, 3e-3, 1e-2, 0.03, 0.1, 0.3, 3.0, 10.0)
+LABEL_WEIGHTS = (1e-3, 3e-3, 1e-2, 0.03, 0.1, 0.3, 3.0, 10.0)
 #: Strengths of the label correction, beside none.
 _BETAS = (1e-2, 0.1, 1.0, 10.0, 100.0)
 #: Kernels whose width matters.
@@ -70,7 +70,7 @@ def build_grid(model: CrossValidatedFit, X: Matrix, n: int) -> Grid:
     if X.shape[0] < n and m > _MOST_CITY_BLOCK and kernels == list(KERNELS_TRIED):
         kernels = ["rbf"]
         note = "laplacian is not tried: it would double the time of the fit"
-    weights = check_values("label_weights", model.label_weights, _LABEL_WEIGHTS)
+    weights = check_values("label_weights", model.label_weights, LABEL_WEIGHTS)
     return Grid(
         # Sparse rows are cheapest, and usually best, as they are.
         standardize=[not thin, thin] if scaled == "auto" else [bool(scaled)],

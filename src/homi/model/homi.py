@@ -16,6 +16,7 @@ from homi.base.classifier import LinearMultiLabelClassifier
 from homi.base.validation import checks_parameters, reports_to_callbacks
 from homi.base.weights import check_sample_weight
 from homi.joint import KnownLabelsMixin
+from homi.model.add_label import AddLabelMixin
 from homi.model.batches import row_slices
 from homi.model.dask_predict import DaskPredictMixin
 from homi.model.dask_rows import DaskRows, is_collection
@@ -40,6 +41,7 @@ class HOMI(
     KnownLabelsMixin,
     DaskPredictMixin,
     PartialFitMixin,
+    AddLabelMixin,
     CallbackSupportMixin,  # type: ignore[misc]
     LinearMultiLabelClassifier,
 ):
@@ -352,7 +354,7 @@ class HOMI(
         self.solver_, self.graph_ = fitted.solver, fitted.graph
         self.label_rank_ = fitted.label_rank
         self._kernel_map, self._sums = fitted.kernel_map, fitted.sums
-        self._n_batches = n_batches
+        self._n_batches, self._label_regression = n_batches, fitted.label_regression
         for name, value in (
             ("graph_recall_", fitted.recall),
             ("filled_labels_", fitted.filled),

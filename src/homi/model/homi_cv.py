@@ -12,6 +12,7 @@ from scipy.special import expit
 from homi.base._compat import Interval, StrOptions
 from homi.base.classifier import strictly_inside
 from homi.base.validation import checks_parameters, reports_to_callbacks
+from homi.model.add_label_cv import AddLabelCVMixin
 from homi.model.blend import LogOdds
 from homi.model.cross_validated_fit import CrossValidatedFit
 from homi.model.dask_rows import is_collection
@@ -23,7 +24,7 @@ from homi.model.summary import SummaryMixin
 from homi.typing import Matrix, MatrixLike, RandomState
 
 
-class HOMICV(ExplainMixin, SummaryMixin, CrossValidatedFit):
+class HOMICV(ExplainMixin, SummaryMixin, AddLabelCVMixin, CrossValidatedFit):
     r"""HOMI with hyper-parameters chosen by cross-validation; log-odds as scores.
 
     The strongest classifier of this library, with nothing to set. Every row is scored

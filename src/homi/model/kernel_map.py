@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg import solve_triangular
+from scipy.linalg import cholesky, solve_triangular
 from scipy.linalg.lapack import dpstrf
 from sklearn.metrics.pairwise import (
     euclidean_distances,
@@ -143,6 +144,13 @@ class KernelMap:
         if self.kernel != "rbf" or any(map(sparse.issparse, (rows, self.landmarks))):
             return kernel_values(self.kernel, rows, self.landmarks, self.params)
         return _squared_exponentials(rows, self.landmarks, self.params["gamma"])
+
+    @cached_property
+    def triangle(self) -> Array:
+        """Return the factor of a restored map; landmarks are in the order of pivots."""
+        K = kernel_values(self.kernel, self.landmarks, self.landmarks, self.params)
+        triangle: Array = cholesky(K, lower=True)
+        return triangle
 
     def mean_features(self) -> Array:
         """Return the mean of what a call returns for the landmarks."""

@@ -17,6 +17,7 @@ from homi.arrays import dense
 from homi.graph import neighbor_laplacian
 from homi.graph.approximate import ApproximateSearch
 from homi.linalg import Array
+from homi.model.add_label import LabelRegression
 from homi.model.features import is_compacted
 from homi.model.fitted_attributes import Scaling
 from homi.model.graphs import Sums
@@ -69,6 +70,8 @@ class Fitted(NamedTuple):
     sums: Sums | None = None
     recall: float | None = None
     filled: Array | None = None
+    #: What a label that is added later is solved from.
+    label_regression: LabelRegression | None = None
 
 
 @dataclass(frozen=True)
@@ -140,6 +143,9 @@ class Route:
             built.sums if label_weight is None else None,
             built.recall,
             built.filled,
+            LabelRegression.of(problem, features)
+            if settings.correlation == "identity"
+            else None,
         )
 
     def _solve(self, problem: Problem, on_sweep: OnSweep | None) -> Solution:

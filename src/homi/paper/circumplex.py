@@ -27,6 +27,18 @@ CONCEPTS = {
     "relaxation": 315,
 }
 
+#: Where the labels of emotions lie on Russell's circle. Four are concepts of his own
+#: abstract (pleasure 0°, depression 225°, sleepiness 270°, relaxation 315°); surprise
+#: is put midway from excitement to arousal, anger midway from arousal to distress.
+ANGLES = {
+    "happy-pleased": 0.0,
+    "amazed-suprised": 67.5,
+    "angry-aggresive": 112.5,
+    "sad-lonely": 225.0,
+    "quiet-still": 270.0,
+    "relaxing-calm": 315.0,
+}
+
 AGREE, DISAGREE, NEITHER = "#9ecae1", "#fdae6b", "#d9d9d9"
 
 _COLORS = {True: AGREE, False: DISAGREE, None: NEITHER}
@@ -85,7 +97,7 @@ def circumplex(
     B : ndarray of shape (n_labels, n_labels)
     title : str
     """
-    figure = Figure(figsize=(14.0, 6.8), layout="constrained")
+    figure = Figure(figsize=(11.6, 5.8), layout="constrained")
     left, right = figure.subplots(1, 2)
     _draw_circle(left)
     _draw_labels(left, plain(names), angles)
@@ -101,8 +113,9 @@ def _at(angle: float, radius: float = 1.0) -> tuple[float, float]:
 
 def _draw_circle(axes: Axes) -> None:
     axes.add_patch(Circle((0, 0), 1, fill=False, color=QUIET))
-    axes.axhline(0, color=QUIET, linewidth=0.6)
-    axes.axvline(0, color=QUIET, linewidth=0.6)
+    # Inside the circle only: a longer axis would strike names beside it through.
+    axes.plot([-1, 1], [0, 0], color=QUIET, linewidth=0.6)
+    axes.plot([0, 0], [-1, 1], color=QUIET, linewidth=0.6)
     places = np.array([_at(angle) for angle in CONCEPTS.values()])
     hollow: Look = {"facecolors": "white", "edgecolors": QUIET, "zorder": 5}
     axes.scatter(places[:, 0], places[:, 1], 30, label="Russell's concepts", **hollow)
@@ -111,7 +124,7 @@ def _draw_circle(axes: Axes) -> None:
     for name, angle in CONCEPTS.items():
         x, y = _at(angle, 0.9)
         axes.text(x, y, name, **look, **_inside(angle))
-    axes.set(xlim=(-1.75, 1.75), ylim=(-1.35, 1.35), aspect="equal")
+    axes.set(xlim=(-2.0, 2.0), ylim=(-1.3, 1.3), aspect="equal")
     axes.set_xlabel("pleasure →", loc="right")
     axes.set_ylabel("arousal →", loc="top")
     axes.set(xticks=[], yticks=[])
@@ -138,6 +151,7 @@ def _draw_labels(axes: Axes, names: Sequence[str], angles: Sequence[float]) -> N
         start = (1.12 * x + 0.06 * end, height)
         leader: Look = {"arrowstyle": "-", "color": BLUE, "linewidth": 0.6}
         bold: Look = {"ha": side, "va": "center", "color": BLUE, "weight": "bold"}
+        bold |= {"fontsize": 11}
         axes.annotate(name, (x, y), start, arrowprops=leader, **bold)
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, frameon=False)
 

@@ -13,7 +13,9 @@ from homi.benchmark.cells import USUAL_AUC, Cell, Study
 from homi.benchmark.experiment import Experiment
 from homi.benchmark.results import KEYS, as_frame, summarize
 from homi.benchmark.runner import sort_out
+from homi.benchmark.store import stored
 from homi.paper.printed import printed_results
+from homi.paper.published import LOSSES, with_published
 
 #: The paper's symbol of each parameter that it varies.
 SYMBOLS = {"beta": "β", "gamma": "γ", "lam": "λ", "n_neighbors": "s"}
@@ -37,27 +39,45 @@ class PaperResults:
         Findings by protocol, data set and kind.
     made_with : DataFrame
         A row per stored cell or study: versions, commit, machine.
+    tried : DataFrame
+        Settings tried for open cells, ``benchmarks/open_cells.py``.
+    homicv : DataFrame
+        Cells of HOMICV on the same folds, ``benchmarks/best.toml``.
     """
 
     experiment: Experiment
     results: pd.DataFrame
     studies: dict[tuple[str, str, str], Any]
     made_with: pd.DataFrame
+    tried: pd.DataFrame
+    homicv: pd.DataFrame
 
     @cached_property
     def summary(self) -> pd.DataFrame:
-        """Means and standard deviations, measured and printed."""
-        return summarize_with_printed(self.results)
+        """Means and standard deviations, measured and printed.
+
+        As published: HOMI as its authors ran it, every other method on the rows that
+        its printed losses point to.
+        """
+        published = "as-published" in self.protocols
+        results = with_published(self.results) if published else self.results
+        return summarize_with_printed(results)
 
     @property
     def protocols(self) -> tuple[str, ...]:
-        """Protocols of the experiment."""
-        return self.experiment.protocols
+        """Protocols of the experiment that tables show; whitened is a source only."""
+        return tuple(name for name in self.experiment.protocols if name != "whitened")
 
     @property
     def datasets(self) -> tuple[str, ...]:
-        """Data sets of the experiment."""
-        return self.experiment.datasets
+        """Data sets of the experiment with results."""
+        there = set(self.results["dataset"])
+        return tuple(name for name in self.experiment.datasets if name in there)
+
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """Data sets of the experiment without results."""
+        return tuple(n for n in self.experiment.datasets if n not in self.datasets)
 
     @property
     def folds(self) -> int:
@@ -88,7 +108,20 @@ def read_paper_results(experiment: Experiment, directory: Path) -> PaperResults:
             if isinstance(task, Study)
         },
         pd.DataFrame([record["made_with"] for _, record in current]),
+        _tried(directory.parent / "open_cells.csv"),
+        _homicv(directory.parent / "best"),
     )
+
+
+def _tried(path: Path) -> pd.DataFrame:
+    if path.is_file():
+        return pd.read_csv(path)
+    return pd.DataFrame(columns=["dataset", "fold", *LOSSES])
+
+
+def _homicv(directory: Path) -> pd.DataFrame:
+    cells = [(cell, r) for cell, r in stored(directory) if cell.method == "HOMICV"]
+    return as_frame(cells)
 
 
 def summarize_with_printed(results: pd.DataFrame) -> pd.DataFrame:

@@ -35,6 +35,9 @@ LONG_NAME = 16
 #: Letters of a cell above which its column is broken into lines everywhere.
 SENTENCE = 40
 
+#: Columns above which a table is set small, with cells broken into lines.
+WIDE = 7
+
 #: How deep the list of contents goes.
 DEEPEST_LISTED = 3
 
@@ -145,15 +148,17 @@ def _listing(listing: Listing) -> str:
         f'<figure class="listing" id="{listing.anchor}">\n'
         f'<figcaption id="{caption}">{escape(listing.table.caption)}</figcaption>\n'
         f'<div class="scroll" tabindex="0" role="region" aria-labelledby="{caption}">\n'
-        f'<table aria-labelledby="{caption}"{_breaks(listing.table)}>\n'
+        f'<table aria-labelledby="{caption}"{_classes(listing.table)}>\n'
         f"{_table(listing.table)}\n</table>\n"
         f"</div>\n{note}</figure>"
     )
 
 
-def _breaks(table: Table) -> str:
+def _classes(table: Table) -> str:
     names = [table.columns[0], *(row[0].text for row in table.rows)]
-    return ' class="long-names"' if max(map(len, names)) > LONG_NAME else ""
+    found = ["long-names"] if max(map(len, names)) > LONG_NAME else []
+    found += ["wide"] if len(table.columns) > WIDE else []
+    return f' class="{" ".join(found)}"' if found else ""
 
 
 def _table(table: Table) -> str:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.special import expit, softmax
+from scipy.special import expit, log_softmax, softmax
 
 from homi.base.classifier import agreeing
 from homi.joint.label_sets import LabelSets, seen_sets
 from homi.model.blend import LogOdds, fit_log_odds
+from homi.thresholds.discriminant import (
+    MOST_LABELS,
+    SHRINKAGES,
+    Discriminant,
+    fit_discriminant,
+)
 from homi.thresholds.objectives import OBJECTIVES
 from homi.typing import Array, Indices, Mask
 
@@ -20,10 +26,12 @@ from homi.typing import Array, Indices, Mask
 Source: TypeAlias = Literal["zero", "independent", "sets"]
 SOURCES: tuple[Source, ...] = ("zero", "independent", "sets")
 
-#: Entries of a table of rows that is computed at a time; rows for the weights.
-_BLOCK, _ROWS = 4_000_000, 1000
+#: Entries of a table of rows that is computed at a time.
+_BLOCK = 4_000_000
+#: Rows for the weights, and parts of them whose discriminant is that of other rows.
+_ROWS, _PARTS = 1000, 5
 #: Weights w where there is nothing to fit them to.
-_USUAL = (0.8, 0.5, 0.3)
+_USUAL = (0.8, 0.5, 0.3, 0.0, 0.0)
 #: Log-odds against a set that only the row itself has.
 _NEVER = 1e3
 #: Seen sets of a row that are compared by their expected Jaccard index.
@@ -35,10 +43,11 @@ class JointSets:
     r"""Label sets of greatest expected utility.
 
     .. math:: \pi(T \mid x) \propto \exp\Big(w_0 \sum_{j \in T} s_j + w_1 \log f_T -
-              w_2 \log \prod_j f_j\Big)
+              w_2 \log \prod_j f_j + w_3\, \ell_T(s) + w_4\, c_T\Big)
 
-    over label sets T seen in training, with log-odds s, the frequency of T, and the one
-    that T would have with independent labels.
+    over label sets T seen in training, with log-odds s, the frequency of T, the one
+    that T would have with independent labels, and the linear and the quadratic term of
+    a discriminant.
 
     Attributes
     ----------
@@ -50,8 +59,10 @@ class JointSets:
         Log-odds of scores.
     sets : LabelSets
         Seen sets.
-    weights : ndarray of shape (3,)
+    weights : ndarray of shape (5,), or (3,) without a discriminant
         w.
+    discriminant : Discriminant or None
+        What log-odds say about sets as a whole; None with many labels.
     """
 
     objective: str
@@ -59,6 +70,7 @@ class JointSets:
     log_odds: LogOdds
     sets: LabelSets
     weights: Array
+    discriminant: Discriminant | None = None
 
     def __call__(self, S: Array) -> Array:
         """Return the decisions for scores."""
@@ -87,9 +99,9 @@ def fit_joint(
 ) -> JointSets:
     """Fit the posterior over sets, and choose what the expectation is over.
 
-    Each row is judged without its own label set: the set is counted once less.
-    Thresholds at 0 are kept unless another choice is better by more than one standard
-    error.
+    Each row is judged without its own label set: the set is counted once less, and the
+    discriminant is that of other rows. Thresholds at 0 are kept unless another choice
+    is better by more than one standard error.
     """
     if objective not in _OF_SETS:
         raise ValueError(
@@ -103,11 +115,37 @@ def fit_joint(
         )
     labels = Y.astype(np.float64)
     log_odds, sets = fit_log_odds(S, labels), seen_sets(labels)
-    rows = np.random.default_rng(0).permutation(len(Y))[:_ROWS]
-    own = _own_sets(sets, Y[rows], len(Y))
-    weights = _fit_weights(sets, log_odds(S[rows]), own)
+    weights = np.array(_USUAL[: 5 if Y.shape[1] <= MOST_LABELS else 3])
     rule = JointSets(objective, "zero", log_odds, sets, weights)
-    return _choose(rule, S[rows], Y[rows], own)
+    fits = []
+    for shrinkage in SHRINKAGES[: len(weights) - 2]:
+        judged = list(_judged(rule, S, Y, shrinkage))
+        fits.append((*_fit_weights(rule, judged), shrinkage, judged))
+    _, weights, shrinkage, judged = max(fits, key=lambda fit: fit[0])
+    discriminant = fit_discriminant(log_odds(S), labels, sets, shrinkage)
+    rule = replace(rule, weights=weights, discriminant=discriminant)
+    return _choose(rule, judged)
+
+
+class Judged(NamedTuple):
+    """Rows, and the discriminant of all other rows."""
+
+    S: Array
+    Y: Mask
+    own: OwnSets
+    discriminant: Discriminant | None
+
+
+def _judged(rule: JointSets, S: Array, Y: Mask, shrinkage: float) -> Iterator[Judged]:
+    """Yield parts of at most ``_ROWS`` rows."""
+    order = np.random.default_rng(0).permutation(len(Y))
+    for rows in np.array_split(order[:_ROWS], min(_PARTS, len(order))):
+        rest = np.setdiff1d(order, rows)
+        some = rest if len(rest) else rows
+        odds, labels = rule.log_odds(S[some]), Y[some].astype(np.float64)
+        discriminant = fit_discriminant(odds, labels, rule.sets, shrinkage)
+        own = _own_sets(rule.sets, Y[rows], len(Y))
+        yield Judged(S[rows], Y[rows], own, discriminant)
 
 
 class OwnSets(NamedTuple):
@@ -136,14 +174,24 @@ def _own_sets(sets: LabelSets, Y: Mask, n_samples: int) -> OwnSets:
         return OwnSets(rows, found[rows], np.log1p(-1.0 / count))
 
 
-def _choose(rule: JointSets, S: Array, Y: Mask, own: OwnSets) -> JointSets:
+def _choose(rule: JointSets, judged: list[Judged]) -> JointSets:
     """Return the rule with the source of greatest utility."""
     rules = [replace(rule, source=source) for source in SOURCES]
-    values = [utility(rule.objective, Y, each.predict(S, own)) for each in rules]
+    values = [_utilities(each, judged) for each in rules]
     gains = [value - values[0] for value in values]
     best = int(np.argmax([gain.mean() for gain in gains]))
-    error = gains[best].std() / np.sqrt(len(Y))
+    error = gains[best].std() / np.sqrt(len(gains[best]))
     return rules[best] if gains[best].mean() > error else rule
+
+
+def _utilities(rule: JointSets, judged: list[Judged]) -> Array:
+    """Return the utility of each row, by the discriminant of others."""
+    rules = [replace(rule, discriminant=part.discriminant) for part in judged]
+    found = [
+        utility(rule.objective, part.Y, each.predict(part.S, part.own))
+        for each, part in zip(rules, judged, strict=True)
+    ]
+    return np.concatenate(found)
 
 
 def utility(objective: str, Y: Mask, predicted: Mask) -> Array:
@@ -152,25 +200,36 @@ def utility(objective: str, Y: Mask, predicted: Mask) -> Array:
     return OBJECTIVES[objective].value(hits, k, p)
 
 
-def _fit_weights(sets: LabelSets, odds: Array, own: OwnSets) -> Array:
-    """Return the weights that make the sets of rows likely, each counted once less."""
-    # The set of a single row would not have been seen without it.
-    seen = np.isfinite(own.changes)
-    F, places = _features(sets, odds[own.rows[seen]]), own.places[seen]
-    F[1, np.arange(len(places)), places] += own.changes[seen]
-    return _softmax_regression(F, places)
+def _fit_weights(rule: JointSets, judged: list[Judged]) -> tuple[float, Array]:
+    """Return weights that make the sets of rows likely, and their log-likelihood.
+
+    The set of each row is counted once less.
+    """
+    F, places = [], []
+    for part in judged:
+        # The set of a single row would not have been seen without it.
+        seen = np.isfinite(part.own.changes)
+        own, odds = part.own.places[seen], rule.log_odds(part.S[part.own.rows[seen]])
+        features = _features(replace(rule, discriminant=part.discriminant), odds)
+        features[1, np.arange(len(own)), own] += part.own.changes[seen]
+        F.append(features)
+        places.append(own)
+    every, chosen = np.concatenate(F, axis=1), np.concatenate(places)
+    weights = _softmax_regression(every, chosen)
+    shares = log_softmax(np.tensordot(weights, every, 1), axis=1)
+    return float(shares[np.arange(len(chosen)), chosen].sum()), weights
 
 
 def _softmax_regression(F: Array, own: Indices) -> Array:
     """Return weights of features F (d, n, m) that make `own` likely, by Newton."""
-    start = np.array(_USUAL)
+    start = np.array(_USUAL[: len(F)])
     weights, rows = start.copy(), np.arange(len(own))
     for _ in range(30):
         shares = softmax(np.tensordot(weights, F, 1), axis=1)
         mean = np.einsum("nm,dnm->nd", shares, F)
         gradient = (F[:, rows, own].T - mean).sum(axis=0) - (weights - start)
         second = np.einsum("nm,dnm,enm->de", shares, F, F, optimize=True)
-        step = np.linalg.solve(second - mean.T @ mean + np.eye(3), gradient)
+        step = np.linalg.solve(second - mean.T @ mean + np.eye(len(F)), gradient)
         weights += np.clip(step, -1.0, 1.0)
         if np.abs(step).max() < 1e-4:
             break
@@ -178,12 +237,15 @@ def _softmax_regression(F: Array, own: Indices) -> Array:
     return found
 
 
-def _features(sets: LabelSets, odds: Array) -> Array:
-    """Return what the weights multiply, of shape (3, n_samples, n_sets)."""
+def _features(rule: JointSets, odds: Array) -> Array:
+    """Return what the weights multiply, of shape (n_weights, n_samples, n_sets)."""
+    sets = rule.sets
     own = odds @ sets.members.T
-    shape = own.shape
-    frequency = np.broadcast_to(sets.frequency, shape)
-    return np.stack([own, frequency, -np.broadcast_to(sets.independent, shape)])
+    frequency = np.broadcast_to(sets.frequency, own.shape)
+    parts = [own, frequency, -np.broadcast_to(sets.independent, own.shape)]
+    if rule.discriminant is not None:
+        parts += rule.discriminant.features(odds, sets.members)
+    return np.stack(parts)
 
 
 def posterior(rule: JointSets, odds: Array, own: OwnSets | None = None) -> Array:
@@ -191,7 +253,7 @@ def posterior(rule: JointSets, odds: Array, own: OwnSets | None = None) -> Array
 
     With ``own``, each row's label set is counted once less.
     """
-    scores = np.tensordot(rule.weights, _features(rule.sets, odds), 1)
+    scores = np.tensordot(rule.weights, _features(rule, odds), 1)
     if own is not None:
         seen = np.isfinite(own.changes)
         finite = np.where(seen, own.changes, 0.0)

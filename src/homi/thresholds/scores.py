@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
 from inspect import signature
 from typing import Self, TypeAlias
@@ -64,14 +65,21 @@ def takes_missing_labels(estimator: BaseEstimator) -> bool:
 def fit_held_out(
     estimator: BaseEstimator, X: MatrixLike, Y: Labels, weights: Array | None = None
 ) -> tuple[BaseEstimator, Array]:
-    """Fit a clone, and return it with its own held-out scores."""
+    """Fit a clone, and return it with its own held-out scores.
+
+    A classifier that is fitted to these rows and has kept its scores is only copied.
+    """
     if not hasattr(estimator, "fit_held_out"):
         raise TypeError(
             f"{type(estimator).__name__} has no method fit_held_out, which cv='own' "
             "requires; pass a number of folds as cv."
         )
-    fitted = clone(estimator)
     given = {} if weights is None else {"sample_weight": weights}
+    if hasattr(estimator, "kept_held_out_scores"):
+        kept = estimator.kept_held_out_scores(X, _as_target(Y), **given)
+        if kept is not None:
+            return copy.copy(estimator), kept
+    fitted = clone(estimator)
     scores = fitted.fit_held_out(X, _as_target(Y), **given)
     return fitted, _checked(scores, Y.shape[1], estimator, "fit_held_out")
 
@@ -83,6 +91,15 @@ def _as_target(Y: Labels) -> Labels | Indices:
     return y.ravel() if y.shape[1] == 1 and np.ptp(y) > 0 else y
 
 
+def last_classifier(
+    estimator: BaseEstimator, X: MatrixLike
+) -> tuple[BaseEstimator, MatrixLike]:
+    """Return the classifier at the end of a pipeline, and the rows that it gets."""
+    if not isinstance(estimator, Pipeline):
+        return estimator, X
+    return estimator[-1], estimator[:-1].transform(X) if len(estimator) > 1 else X
+
+
 def label_scores(estimator: BaseEstimator, X: MatrixLike, n_labels: int) -> Array:
     """Return scores that can be compared between labels.
 
@@ -91,8 +108,7 @@ def label_scores(estimator: BaseEstimator, X: MatrixLike, n_labels: int) -> Arra
     """
     last, rows = estimator, X
     if isinstance(estimator, Pipeline) and hasattr(estimator[-1], "ranking_scores"):
-        last = estimator[-1]
-        rows = estimator[:-1].transform(X) if len(estimator) > 1 else X
+        last, rows = last_classifier(estimator, X)
     for method in ("ranking_scores", "decision_function"):
         if hasattr(last, method):
             return _checked(getattr(last, method)(rows), n_labels, estimator, method)

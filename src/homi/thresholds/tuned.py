@@ -22,6 +22,7 @@ from homi.base.validation import checks_parameters
 from homi.base.weights import check_sample_weight
 from homi.thresholds.calibrate import SHRINKAGE, Method, fit_maps, held_out_maps
 from homi.thresholds.choose import choose_strategy, unseen_labels
+from homi.thresholds.known import KnownDecisionsMixin
 from homi.thresholds.objectives import OBJECTIVES
 from homi.thresholds.reliability import expected_calibration_error
 from homi.thresholds.rules import FITS, Cardinality, Thresholds, TopLabels, fit_rule
@@ -58,7 +59,7 @@ def _available_if_probabilities(method: Callable[P, R]) -> Callable[P, R]:
     return available_if(_has_probabilities)(method)
 
 
-class TunedThresholds(WrappedClassifier):
+class TunedThresholds(KnownDecisionsMixin, WrappedClassifier):
     r"""Tune the thresholds of any multi-label classifier for an objective.
 
     Cross-validation gives held-out scores s: each fold is scored by a classifier that
@@ -94,7 +95,7 @@ class TunedThresholds(WrappedClassifier):
         Number of shuffled folds, or any other ``cv`` of scikit-learn. Every row must
         be in exactly one test fold. ``"own"`` uses the held-out scores of a classifier
         that has a method ``fit_held_out``, as :class:`homi.HOMICV`; it is fitted only
-        once.
+        once, and not again if it is already fitted to the same rows.
     calibration : {"sigmoid", "isotonic"} or None, default="sigmoid"
         Map from scores to probabilities. None keeps those of the classifier.
     shrinkage : float in [0, inf] or None, default=None
@@ -367,7 +368,7 @@ class TunedThresholds(WrappedClassifier):
     why = LinearMultiLabelClassifier.why
 
     @_available_if_probabilities
-    def predict_proba(self, X: MatrixLike) -> Array:
+    def predict_proba(self, X: MatrixLike, known: MatrixLike | None = None) -> Array:
         """Return the probability of each label, calibrated on held-out scores.
 
         It is strictly between 0 and 1. For ``objective="hamming"`` with thresholds, it
@@ -379,6 +380,9 @@ class TunedThresholds(WrappedClassifier):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to score.
+        known : array-like of shape (n_samples, n_labels) or data frame, default=None
+            Labels that are known, as in ``decision_function``; theirs are 0 or 1 as
+            given. The others are those of the classifier given the known labels.
 
         Returns
         -------
@@ -387,6 +391,8 @@ class TunedThresholds(WrappedClassifier):
             A data frame of pandas or polars gives one, with a column for each label.
         """
         check_is_fitted(self, "estimator_")
+        if known is not None:
+            return self._probabilities_given(X, known, agree=self._is_agreeing)
         if self.calibration is None:
             q = len(self.label_names_)
             P = label_probabilities(self.estimator_, canonical_rows(X), q)

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-#: A measured share or ratio confirms a claimed one from this part of it on.
+from homi.paper.data_tables import printed_tables
+
+#: Ours: a measured share or ratio confirms a claimed one from this part of it on.
 ENOUGH = 0.9
 
 
@@ -22,6 +24,12 @@ class Evidence:
     datasets: Sequence[str]
     protocols: Sequence[str]
 
+    def datasets_of(self, protocol: str) -> list[str]:
+        """Return the data sets with results, or those of the paper if printed."""
+        if protocol == "printed":
+            return [entry["name"] for entry in printed_tables()]
+        return list(self.datasets)
+
 
 class Finding(NamedTuple):
     """What was measured, in words, and whether the claim holds."""
@@ -32,10 +40,14 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the paper and the finding of each protocol; None for no result."""
+    """A sentence of the paper and the finding of each protocol; None for no result.
+
+    ``cause`` is why it holds as published, or in print, but not clean.
+    """
 
     text: str
     findings: dict[str, Finding | None]
+    cause: str = ""
 
     @property
     def verdict(self) -> str:
@@ -47,6 +59,8 @@ class Claim:
             return "confirmed"
         if not any(holds.values()):
             return "not confirmed"
+        if self.cause and holds.get("as-published") and not holds.get("clean"):
+            return f"explained by {self.cause}"
         return f"{' and '.join(name for name, true in holds.items() if true)} only"
 
 
@@ -55,12 +69,16 @@ def claim(
     text: str,
     find: Callable[..., Finding | None],
     *arguments: Any,
+    printed: bool = False,
+    cause: str = "",
 ) -> Claim:
-    """Return a claim with ``find(evidence, protocol, ...)`` for each protocol."""
-    return Claim(
-        text,
-        {name: find(evidence, name, *arguments) for name in evidence.protocols},
-    )
+    """Return a claim with ``find(evidence, protocol, ...)`` for each protocol.
+
+    With ``printed`` also for the printed tables.
+    """
+    protocols = [*(["printed"] if printed else []), *evidence.protocols]
+    found = {name: find(evidence, name, *arguments) for name in protocols}
+    return Claim(text, found, cause)
 
 
 def percent(won: int, total: int, claimed: float) -> Finding | None:

@@ -28,16 +28,16 @@ def ablations(paper: PaperResults) -> Section | None:
         for number, reduced in enumerate(_REDUCED, start=2)
     ]
     lead = Prose(
-        "Step by step means: (B, t) from the labels alone, then (W, z) with the graph "
-        "and that B held. A case is a data set and a metric; HOMI wins it if its mean "
-        "is better."
+        "The paper says only that step by step learns B first. Our reading: (B, t) "
+        "from the labels alone, then (W, z) with the graph and that B held. A case is "
+        "a data set and a metric; HOMI wins it if its mean is better."
     )
     return Section("Figures 2 to 4: parts of HOMI", (lead, *parts))
 
 
 def _figure(paper: PaperResults, number: int, reduced: str) -> Section:
     items: list[Item] = []
-    for protocol in paper.experiment.protocols:
+    for protocol in paper.protocols:
         won, total = cases_won(paper.summary, protocol, reduced, paper.datasets)
         share = f"{won} of {total} cases won ({won / total:.1%})" if total else NOT_RUN
         figure = ablation(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sklearn.model_selection import ParameterGrid
+
 from homi.benchmark.methods import BASELINES, METHODS, marked
 from homi.benchmark.results import complete, means_of
 from homi.benchmark.statistics import average_ranks
@@ -67,9 +69,14 @@ def ranks(paper: PaperResults) -> Table:
     return Table(caption, ("method", *titles), rows)
 
 
+def _grid_size(method: str) -> int:
+    return len(ParameterGrid(METHODS[method].paper_grid))
+
+
 def _budget(paper: PaperResults) -> list[Prose]:
     found = [
-        f"{name}: {search.points} points drawn from its grid, judged by "
+        f"{name}: {search.points} of the {_grid_size(name):,} points of its grid, "
+        "drawn at random and judged by "
         f"{METRICS[search.metric].title.lower()} on {search.validation:.0%} of the "
         "training rows"
         for name, search in paper.experiment.searches.items()

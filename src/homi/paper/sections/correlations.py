@@ -6,24 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from homi.benchmark.figures import label_graph, label_matrix
-from homi.paper.circumplex import circumplex, cosine_signs
+from homi.benchmark.figures import label_graph, label_matrices
+from homi.paper.circumplex import ANGLES, circumplex, cosine_signs
 from homi.paper.results import PaperResults
 from homi.paper.sections.drawing import picture, table
 from homi.report.document import Item, Listing, Prose, Section
 from homi.typing import Fields
-
-#: Where the labels of emotions lie on Russell's circle. Three are concepts of his own
-#: abstract (pleasure 0°, depression 225°, sleepiness 270°, relaxation 315°); surprise
-#: is put midway from excitement to arousal, anger midway from arousal to distress.
-ANGLES = {
-    "happy-pleased": 0.0,
-    "amazed-suprised": 67.5,
-    "angry-aggresive": 112.5,
-    "sad-lonely": 225.0,
-    "quiet-still": 270.0,
-    "relaxing-calm": 315.0,
-}
 
 #: Entries of B below this part of its largest off the diagonal are drawn as weak.
 _WEAK = 0.1
@@ -40,50 +28,65 @@ def correlations(paper: PaperResults) -> Section | None:
         return None
     lead = Prose(
         "B learned from all rows. Entry (i, j) says how the score of label i moves "
-        "label j. The paper's Figure 1 shows emotions."
+        "label j. The paper's Figure 1 shows emotions. The signs that it describes are "
+        "those of γ = 0.01, the value of the authors' first version, and not of γ = 1, "
+        "the value of the text. Either way B is close to the identity, so the colors "
+        "leave the diagonal out."
     )
     return Section("Figure 1: what B learned", (lead, *parts))
 
 
 def _part(dataset: str, protocol: str, found: Fields) -> Section:
-    B, names = np.asarray(found["B"]), list(found["labels"])
+    names = list(found["labels"])
+    matrices = {float(gamma): np.asarray(B) for gamma, B in found["B"].items()}
     stem, where = f"{dataset.lower()}-{protocol}", f"{dataset}, {protocol}"
-    alt = f"The entries of B of {where}; they are in the table of the same name."
+    titles = {f"B of {where}, γ = {g:g}": B for g, B in sorted(matrices.items())}
+    alt = f"The entries of B of {where}; they are in the tables of the same name."
     items: list[Item] = [
         picture(
-            f"figure-1-{stem}-normalized",
-            f"B of {where}, scaled to the range from 0 to 1.",
-            label_matrix(B, names, f"B normalized, {where}", normalized=True),
+            f"figure-1-{stem}",
+            f"B of {where}: γ = 0.01 beside γ = 1, colors by the entries off the "
+            "diagonal.",
+            label_matrices(titles, names, normalized=False),
             alt,
         ),
         picture(
-            f"figure-1-{stem}-raw",
-            f"B of {where} as it is.",
-            label_matrix(B, names, f"B, {where}", normalized=False),
+            f"figure-1-{stem}-normalized",
+            f"B of {where}, scaled to the range from 0 to 1 as in the paper's Figure "
+            "1a.",
+            label_matrices(titles, names, normalized=True),
             alt,
         ),
+    ]
+    for gamma, B in sorted(matrices.items()):
+        items += _one_gamma(
+            f"{stem}-gamma-{gamma:g}".replace(".", ""), where, gamma, B, names
+        )
+    return Section(f"{dataset}, {protocol}", tuple(items))
+
+
+def _one_gamma(
+    stem: str, where: str, gamma: float, B: Any, names: list[str]
+) -> list[Item]:
+    where = f"{where}, γ = {gamma:g}"
+    rows = [
+        [name, *(f"{b:.4f}" for b in row)] for name, row in zip(names, B, strict=True)
+    ]
+    items: list[Item] = [
         picture(
             f"figure-1-{stem}-graph",
             f"Label graph of {where}: red positive, green negative, yellow weak (below "
             f"{_WEAK:.0%} of the largest).",
             label_graph(B, names, f"Label graph, {where}", weak=_WEAK * _largest(B)),
-            alt,
+            f"The entries of B of {where}; they are in the table below.",
         ),
         Listing(
-            f"figure-1-{stem}-matrix",
-            table(
-                f"B of {where}",
-                ["from", *names],
-                [
-                    [name, *(f"{b:.4f}" for b in row)]
-                    for name, row in zip(names, B, strict=True)
-                ],
-            ),
+            f"figure-1-{stem}-matrix", table(f"B of {where}", ["from", *names], rows)
         ),
     ]
-    if set(names) == set(ANGLES):
-        items += _russell(stem, where, B, names)
-    return Section(f"{dataset}, {protocol}", tuple(items))
+    return items + (
+        _russell(stem, where, B, names) if set(names) == set(ANGLES) else []
+    )
 
 
 def _largest(B: Any) -> float:

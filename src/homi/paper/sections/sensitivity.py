@@ -6,10 +6,12 @@ from homi.benchmark.figures import sensitivity as draw
 from homi.benchmark.methods import with_settings
 from homi.benchmark.tables import NOT_RUN, Table
 from homi.metrics import METRICS, PAPER_METRICS
+from homi.paper.claims import INSENSITIVE, stable
 from homi.paper.comparison import shown
 from homi.paper.results import SYMBOLS, PaperResults
+from homi.paper.sections.claims import claim_evidence
 from homi.paper.sections.drawing import picture, table
-from homi.report.document import Item, Listing, Section
+from homi.report.document import Item, Listing, Prose, Section
 
 _Curves = dict[str, list[tuple[float, str]]]
 
@@ -25,10 +27,25 @@ def sensitivity(paper: PaperResults) -> Section | None:
         item
         for dataset in asked.datasets
         if dataset in paper.datasets
-        for protocol in paper.experiment.protocols
+        for protocol in paper.protocols
         for item in _dataset(paper, dataset, protocol, curves)
     ]
-    return Section("Figure 5: sensitivity", tuple(items)) if items else None
+    return Section("Figure 5: sensitivity", (_lead(paper), *items)) if items else None
+
+
+def _lead(paper: PaperResults) -> Prose:
+    found = claim_evidence(paper)
+    words = [
+        f"{protocol}: {finding.text}."
+        for protocol in paper.protocols
+        if (finding := stable(found, protocol)) is not None
+    ]
+    return Prose(
+        "One parameter is changed at a time, the others are those of the paper. The "
+        "drawing of Figure 5 is not in the paper's source, so the values are ours. The "
+        "paper calls HOMI stable in a reasonably wide range; we call it so where no "
+        f"loss grows by more than {INSENSITIVE:.0%}. {' '.join(words)}"
+    )
 
 
 def _dataset(

@@ -51,12 +51,15 @@ def kind_of(name: str, cells: Sequence[str]) -> Kind:
         return ""
     if all(map(_is_whole, distinct)):
         return "identifier" if is_each and _IDENTIFIER.fullmatch(name) else ""
-    if len(distinct) <= MAX_NOMINAL and not FEW_ROWS < len(cells) == len(distinct):
+    is_many = len(distinct) > MAX_NOMINAL
+    if not is_many and not FEW_ROWS < len(known) < 2 * len(distinct):
         return ""
     if any(map(_is_number, distinct)):
         return ""  # numbers, or a mistake that the parser explains
     if sum(len(cell.split()) for cell in distinct) >= _WORDS * len(distinct):
         return "text"
+    if not is_many and not FEW_ROWS < len(cells) == len(distinct):
+        return ""
     return "identifier" if is_each else "many"
 
 

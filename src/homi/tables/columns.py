@@ -28,6 +28,9 @@ from homi.typing import Fields, Matrix
 
 Vector = NDArray[np.float64]
 
+#: Booleans as files write them.
+_BOOLEANS = {"false": 0.0, "true": 1.0}
+
 
 @dataclass(frozen=True)
 class Column:
@@ -306,6 +309,9 @@ def _recoded(
     """Return positions among the words of training; numbers stay."""
     known = ~np.isnan(found)
     if column.words is None:
+        if words is not None and {word.lower() for word in words} <= {*_BOOLEANS}:
+            values = np.array([_BOOLEANS[word.lower()] for word in words])
+            return np.where(known, values[np.where(known, found, 0).astype(int)], found)
         if words is not None:
             raise ValueError(
                 f"column {short(column.name)} holds text, such as {short(words[0])}, "

