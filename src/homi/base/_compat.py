@@ -9,14 +9,12 @@ from sklearn import __version__
 from sklearn.base import _fit_context as fit_context
 from sklearn.utils import _safe_indexing as take_rows
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _num_samples as count_rows
 
 __all__ = [
     "CallbackContext",
     "CallbackSupportMixin",
     "Interval",
     "StrOptions",
-    "count_rows",
     "fit_context",
     "take_rows",
     "with_callbacks",

@@ -35,12 +35,13 @@ class LabelDependence(WrappedClassifier, KnownLabelsMixin):
     to log-odds s. How the errors of these log-odds go together is then learned:
 
     .. math:: \mathrm{logit}\, P(y_j = 1 \mid x, y_K) =
-              (1 + a\,t)\, s_j + g\, d^G_j + h\, d^S_j
+              s_j + \kappa_j\, (a\, t\, s_j + g\, d^G_j + h\, d^S_j)
 
     with the share t of known labels, the shift :math:`d^G` by a Gaussian conditional of
     the errors, and the shift :math:`d^S` by the label sets seen in training that agree
     with the known labels. The weights a, g and h have the greatest likelihood on rows
-    that were held out, and are 0 where labels say nothing about each other.
+    that were held out, and are 0 where labels say nothing about each other. So has κ,
+    how far each label follows the others.
 
     :class:`homi.HOMICV` has this built in.
 

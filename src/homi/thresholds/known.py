@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from homi.base._compat import count_rows
 from homi.base.classifier import MultiLabelClassifier, agreeing
 from homi.base.frames import like_frame
 from homi.joint import KnownLabelsMixin, check_known
@@ -103,8 +102,8 @@ class KnownDecisionsMixin(MultiLabelClassifier):
                 "known labels need a threshold for each label; tune with another "
                 "strategy than 'cardinality' and 'joint', or use estimator_."
             )
-        n = count_rows(rows)
-        given = check_known(known, self.label_names_, n)
+        # Columns have the names of these labels; the classifier compares the rows.
+        given = check_known(known, self.label_names_, (*np.shape(known), 0)[0])
         model, log_odds, Y = classifier._given(rows, given)
         decisions = self._rule(model.log_odds(log_odds, Y))
         decisions = np.where(np.isnan(Y), decisions, KNOWN * (2.0 * Y - 1.0))
