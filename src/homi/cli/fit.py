@@ -77,6 +77,8 @@ def _write(made: Made, given: LabeledRows, output: Path) -> None:
         preprocessing["dates"] = given.found.dates
     if given.found.frequent and made.vectorizer is None:
         preprocessing["frequent"] = given.found.frequent
+    if given.label_prefix:
+        preprocessing["label_prefix"] = given.label_prefix
     if given.tags is not None:
         preprocessing["tags"] = [given.tags.name, given.tags.separator]
     save(
