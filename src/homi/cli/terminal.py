@@ -8,7 +8,6 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
-from typing import Any
 
 import typer
 from rich.console import Console
@@ -114,12 +113,12 @@ def print_note(text: str, *, quiet: bool) -> None:
         typer.echo(text, err=True)
 
 
-def print_json(value: Any, *, indent: int | None = 2) -> None:
+def print_json(value: object, *, indent: int | None = 2) -> None:
     """Print a value as JSON, with null for numbers that are not finite."""
     typer.echo(json.dumps(_plain(value), indent=indent, allow_nan=False))
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

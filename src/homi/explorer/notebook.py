@@ -51,11 +51,11 @@ class Page(str):
 
         source = resources.files("homi.explorer").joinpath("js/widget.js")
 
-        class ExplorerWidget(anywidget.AnyWidget):  # type: ignore[misc]
+        class ExplorerWidget(anywidget.AnyWidget):  # type: ignore[misc,unused-ignore]
             _esm = source.read_text("utf-8")
             page = traitlets.Unicode().tag(sync=True)
             label = traitlets.Unicode().tag(sync=True)
             row = traitlets.Int(-1).tag(sync=True)
-            decisions = traitlets.List().tag(sync=True)
+            decisions: Any = traitlets.List().tag(sync=True)
 
         return ExplorerWidget(page=str(self))
