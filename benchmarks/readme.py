@@ -15,7 +15,7 @@ import homi
 from homi.benchmark.experiment_file import read_experiment
 from homi.benchmark.results import read_results
 from homi.cli.demo import TITLE
-from homi.datasets.python_functions import python_functions
+from homi.datasets.python_functions import PACKAGES, Function, python_functions
 from homi.paper.best_page import ranks_table
 from homi.plots import TaggedText, draw_tagged_texts
 
@@ -62,13 +62,13 @@ def table() -> str:
 
 
 def draw() -> None:
-    """Draw test texts with more than two tags beside what HOMICV says."""
+    """Draw a test text of each package beside what HOMICV says."""
     functions = python_functions()
     names = [function.name for function in functions]
     texts = [function.text for function in functions]
     tags = [function.tags for function in functions]
-    rows = np.random.default_rng(7).permutation(len(texts))
-    train, test = rows[1000:], [i for i in rows[:1000] if len(tags[i]) > 2][:5]
+    rows = np.random.default_rng(0).permutation(len(texts)).tolist()
+    train, test = rows[1000:], [first(functions, rows, package) for package in PACKAGES]
     model = homi.table_model().fit([texts[i] for i in train], [tags[i] for i in train])
     tops = homi.top_k(model, [texts[i] for i in test], 4)
     drawn = [
@@ -76,6 +76,15 @@ def draw() -> None:
         for i, top in zip(test, tops, strict=True)
     ]
     draw_tagged_texts(drawn, TITLE, ROOT / "docs" / "texts.png")
+
+
+def first(functions: list[Function], rows: list[int], package: str) -> int:
+    """Return the first test text of a package with 3 tags or more and 15 words."""
+    for i in rows[:1000]:
+        name, text, tags = functions[i]
+        if name.startswith(package) and len(tags) > 2 and len(text.split()) >= 15:
+            return i
+    raise ValueError(f"no text of {package} is among the test texts.")
 
 
 if __name__ == "__main__":

@@ -9,13 +9,16 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, precision_score, recall_score, roc_auc_score
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 
 from conftest import random_rows
 from explorer_pages import QUICK
 from homi import HOMI, HOMICV
-from homi.dependence import audit
+from homi.dependence import LabelDependence, audit
+from homi.estimators import BinaryRelevance, MLkNN
 from homi.explorer import explain, facts
 from homi.explorer.errors import BINS, errors
 from homi.explorer.evidence import agreement, evidence, phi, quality
@@ -28,6 +31,7 @@ from homi.explorer.layout import (
 )
 from homi.explorer.pack import MOST_EXACT, rounding, unpacked
 from homi.explorer.relations import partial_correlations
+from homi.thresholds import TunedThresholds
 from test_high_order import binary_rows
 
 NASTY = [
@@ -293,6 +297,26 @@ def test_two_models_are_compared_on_the_labels_they_share(rows):
         facts(model, X, Y, other=HOMI().fit(X, pd.DataFrame(Y, columns=[*"wxyz"])))
     with pytest.raises(ValueError, match="compared on rows; pass X"):
         facts(model, other=other)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: LabelDependence(OneVsRestClassifier(LogisticRegression())),
+        lambda: TunedThresholds(LabelDependence(BinaryRelevance(), cv=2), cv=2),
+        MLkNN,
+    ],
+)
+def test_any_classifier_has_a_page(rows, make):
+    X, Y = rows
+    model = make().fit(X, Y.astype(int))
+    parts = page_parts(explain(model, X=X, y=Y))
+    known = not isinstance(model, MLkNN)
+    assert ("known" in parts) == ("audit" in parts) == known
+    for row in parts["rows"]["rows"]:
+        said = model.predict(X[[row["index"]]])
+        assert row["predicted"] == np.flatnonzero(said).tolist()
+        assert row["why"] == []
 
 
 # Rows

@@ -13,7 +13,11 @@ DOC = """norm(x, ord=None)
 
 Matrix or vector :func:`norm`.
 
-.. versionadded:: 1.0
+.. math::
+
+    x^2
+
+    y
 
 Read more in the :ref:`User Guide <norms>`.
 

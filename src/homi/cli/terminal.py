@@ -11,30 +11,64 @@ from itertools import count
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-from rich.status import Status
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TaskID,
+    TextColumn,
+)
 from rich.text import Text
 
 
 @contextmanager
-def working(text: str, *, quiet: bool) -> Iterator[None]:
-    """Show a spinner on a terminal, with what the library logs; nothing elsewhere."""
+def working(
+    text: str, *, quiet: bool, seconds: Callable[[], float | None] = lambda: None
+) -> Iterator[None]:
+    """Show on a terminal how long it takes, and what the library logs.
+
+    Elsewhere show nothing, and do not ask for `seconds`, an estimate of the whole time.
+    """
     console = Console(stderr=True)
     if quiet or not console.is_terminal:
         yield
         return
-    with console.status(f"{text} …") as status, _logged(text, status):
-        yield
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        _Clock(),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(f"{text} …", total=None, expected=seconds())
+        with _logged(text, bar, task):
+            yield
+
+
+class _Clock(ProgressColumn):
+    """Seconds since the start, and those that are expected in all."""
+
+    def render(self, task: Task) -> Text:
+        """Return the text of the column."""
+        expected: float | None = task.fields.get("expected")
+        elapsed = task.elapsed or 0.0
+        whole = ""
+        if expected is not None and elapsed <= expected:
+            whole = f" of about {max(1.0, expected):.2g} s"
+        return Text(f"{elapsed:.0f} s{whole}", style="cyan")
 
 
 @contextmanager
-def _logged(text: str, status: Status) -> Iterator[None]:
+def _logged(text: str, bar: Progress, task: TaskID) -> Iterator[None]:
     """Show the last message of the library, such as a stage of HOMICV's search."""
     log = logging.getLogger("homi")
 
     class Handler(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            status.update(printable(f"{text} … {record.getMessage()}"))
+            message = printable(f"{text} … {record.getMessage()}").plain
+            bar.update(task, description=message)
 
     handler, level = Handler(), log.level
     log.addHandler(handler)

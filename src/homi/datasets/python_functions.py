@@ -170,8 +170,16 @@ def _function(name: str, doc: str) -> Function:
 
 def _prose(text: str) -> str:
     """Return a text without signature, directives, links and their markup."""
-    text = _SIGNATURES.sub("", text)
-    lines = [line for line in text.splitlines() if not line.startswith("..")]
+    lines = _without_directives(_SIGNATURES.sub("", text).splitlines())
     text = re.sub(r"(Read more|See more) in the :ref:`[^`]*`\.?", "", " ".join(lines))
     plain = re.sub(r":\w+:`~?([^`]*)`", r"\1", text)
     return " ".join(plain.replace("`", "").split())
+
+
+def _without_directives(lines: list[str]) -> Iterator[str]:
+    """Yield lines but for directives such as ``.. math::`` and what is indented."""
+    is_inside = False
+    for line in lines:
+        is_inside = line.startswith("..") or (is_inside and line[:1] in ("", " "))
+        if not is_inside:
+            yield line

@@ -40,12 +40,14 @@ def explain(
     labels are confused.
 
     The model may be the last step of a pipeline or inside a ``TunedThresholds``. Rows
-    are then the input of the whole model, and its thresholds are used.
+    are then the input of the whole model, and its thresholds are used. The page of a
+    ``LabelDependence`` of any classifier, or of another classifier of homi, has all but
+    the contributions to scores.
 
     Parameters
     ----------
-    model : HOMI, HOMICV, or a Pipeline or TunedThresholds with one inside
-        The fitted model.
+    model : HOMI, HOMICV, LabelDependence or another classifier of homi
+        The fitted model, or a Pipeline or TunedThresholds with one inside.
     path : path, optional
         The file to write, atomically. Default: no file is written, and the page is
         returned; a notebook shows it.

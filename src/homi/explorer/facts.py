@@ -168,7 +168,7 @@ def facts(
         errors=wrong,
         suspects=suspects,
         comparison=_comparison(model, judged, other),
-        rows=explain_rows(model, known, shown, _center(model, X)) if shown else [],
+        rows=_explained(model, known, shown, X),
         from_mean=X is not None,
         average=_average(known, data),
     )
@@ -276,11 +276,16 @@ def _comparison(model: Any, judged: Judged | None, other: Any) -> Comparison | N
     return found._replace(rows=rows)
 
 
-def _center(model: Any, X: MatrixLike | None) -> Array | None:
-    """Return the mean of the features of X."""
-    if X is None:
-        return None
-    return np.asarray(features_of(model, X).mean(axis=0)).ravel()
+def _explained(
+    model: Any, known: ModelSummary, shown: RowsToExplain | None, X: MatrixLike | None
+) -> list[Row]:
+    """Explain rows relative to the mean of the features of X."""
+    if shown is None:
+        return []
+    center = None
+    if X is not None and known.explains_rows:
+        center = np.asarray(features_of(model, X).mean(axis=0)).ravel()
+    return explain_rows(model, known, shown, center)
 
 
 def _average(known: ModelSummary, data: Evidence | None) -> Array:

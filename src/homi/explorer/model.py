@@ -72,6 +72,11 @@ class ModelSummary:
     neighbors: Indices | None = None
     joint: JointModel | None = None
 
+    @property
+    def explains_rows(self) -> bool:
+        """Whether a score is a sum of contributions: that of HOMI and HOMICV is."""
+        return len(self.W) > 0
+
 
 def summarize_model(
     model: Any,
@@ -80,6 +85,8 @@ def summarize_model(
 ) -> ModelSummary:
     """Read a fitted model; names passed here replace its own."""
     inner, core = innermost(model), fitted_core(model)
+    if core is None:
+        return _without_parameters(model, label_names)
     n_features, n_labels = core.feature_weights_.shape
     params = core.get_params()
     _check_finite(core, params)
@@ -103,6 +110,26 @@ def summarize_model(
         trees=_trees(inner),
         logistic=getattr(inner, "logistic_coef_", None),
         neighbors=_neighbors(core),
+        joint=getattr(inner, "joint_model_", None),
+    )
+
+
+def _without_parameters(model: Any, label_names: Sequence[str] | None) -> ModelSummary:
+    """Summarize a classifier whose scores are not split into contributions."""
+    own, inner = own_label_names(model), innermost(model)
+    n_labels = len(own)
+    return ModelSummary(
+        names=_names(label_names, own, n_labels, "label"),
+        W=np.zeros((0, n_labels)),
+        z=np.zeros(n_labels),
+        B=np.eye(n_labels),
+        t=np.zeros(n_labels),
+        correlation="identity",
+        kernel=False,
+        settings=type(inner).__name__,
+        history=[],
+        feature_names=[],
+        thresholds=_thresholds(model, n_labels),
         joint=getattr(inner, "joint_model_", None),
     )
 
@@ -157,6 +184,8 @@ def innermost(model: Any) -> Any:
 def _wrapped(model: Any) -> Any:
     if isinstance(model, Pipeline):
         return model[-1]
+    if getattr(model, "joint_model_", None) is not None:
+        return None  # LabelDependence: its log-odds are not those of what it wraps
     return getattr(model, "estimator_", None)
 
 
@@ -201,15 +230,20 @@ def _names_out(steps: Pipeline) -> Any:
 
 
 def fitted_core(model: Any) -> Any:
-    """Return the HOMI with the linear scores, also inside a HOMICV."""
+    """Return the HOMI with the linear scores, also inside a HOMICV.
+
+    None for another classifier of homi, whose scores are not explained.
+    """
     inner = innermost(model)
     core = getattr(inner, "best_estimator_", inner)
-    if not hasattr(core, "label_correlation_"):
+    if hasattr(core, "label_correlation_"):
+        return core
+    if not hasattr(inner, "label_names_"):
         raise ValueError(
-            f"{type(inner).__name__} cannot be explained: it has no "
-            "label_correlation_; fit a HOMI or a HOMICV first."
+            f"{type(inner).__name__} cannot be explained: it has no label_names_; fit "
+            "a HOMI or a HOMICV first, or LabelDependence(...) of another classifier."
         )
-    return core
+    return None
 
 
 def checked_rows(model: Any, X: MatrixLike) -> Matrix:

@@ -51,9 +51,7 @@ class Page(str):
 
         source = resources.files("homi.explorer").joinpath("js/widget.js")
 
-        base: Any = anywidget.AnyWidget
-
-        class ExplorerWidget(base):  # type: ignore[misc]
+        class ExplorerWidget(anywidget.AnyWidget):  # type: ignore[misc,unused-ignore]
             _esm = source.read_text("utf-8")
             page = traitlets.Unicode().tag(sync=True)
             label = traitlets.Unicode().tag(sync=True)

@@ -18,7 +18,7 @@ from homi.explorer.model import (
     log_odds_of,
 )
 from homi.explorer.waterfall import Step, forest_waterfalls, steps, waterfalls
-from homi.typing import Array, Indices, Mask, Matrix
+from homi.typing import Array, Fields, Indices, Mask, Matrix
 from homi.verdict import predicted_labels
 
 #: Labels of a row that are explained: those with the highest scores, and in addition
@@ -90,6 +90,16 @@ class RowsToExplain(NamedTuple):
     texts: Sequence[str] | None = None
     places: Indices | None = None
 
+    def about(self, k: int) -> Fields:
+        """Return name, truth, place and text of row k."""
+        place = k if self.places is None else int(self.places[k])
+        return {
+            "name": f"row {place}" if self.names is None else str(self.names[k]),
+            "truth": None if self.labels is None else _present(self.labels[[k]]),
+            "index": None if self.places is None else place,
+            "text": "" if self.texts is None else str(self.texts[k]),
+        }
+
 
 def explain_rows(
     model: Any, known: ModelSummary, given: RowsToExplain, center: Array | None
@@ -108,13 +118,14 @@ def explain_rows(
         Features that contributions are relative to; None for zeros.
     """
     n_labels = len(known.names)
+    if not known.explains_rows:
+        return _unexplained_rows(model, n_labels, given)
     features = features_of(model, given.X)
     others = known.trees is not None or known.logistic is not None
     rows = checked_rows(model, given.X) if others else None
     predicted = predicted_labels(model, given.X, n_labels)
     log_odds = log_odds_of(model, innermost_rows(model, given.X), n_labels)
     n_rows = features.shape[0]
-    places = np.arange(n_rows) if given.places is None else given.places
     has_few = n_rows <= _FEW_ROWS or n_labels <= _MOST_EACH
     most = _MOST_LABELS if has_few else _FEWER_LABELS
     return [
@@ -122,16 +133,29 @@ def explain_rows(
             known,
             flat(features[[k]]),
             center=center,
-            name=f"row {place}" if given.names is None else str(given.names[k]),
-            truth=None if given.labels is None else _present(given.labels[[k]]),
             predicted=predicted[k],
             row=None if rows is None else flat(rows[[k]]),
-            index=None if given.places is None else int(place),
-            text="" if given.texts is None else str(given.texts[k]),
             log_odds=log_odds[k],
             most=most,
+            **given.about(k),
         )
-        for k, place in enumerate(places)
+        for k in range(n_rows)
+    ]
+
+
+def _unexplained_rows(model: Any, n_labels: int, given: RowsToExplain) -> list[Row]:
+    """Return rows with their predictions alone."""
+    predicted = predicted_labels(model, given.X, n_labels)
+    log_odds = log_odds_of(model, innermost_rows(model, given.X), n_labels)
+    return [
+        Row(
+            values={},
+            why=[],
+            log_odds=log_odds[k],
+            predicted=np.flatnonzero(said).tolist(),
+            **given.about(k),
+        )
+        for k, said in enumerate(predicted)
     ]
 
 

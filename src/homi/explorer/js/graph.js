@@ -14,6 +14,7 @@ const startGraph = () => {
   const edges = pairs.edges;
   const zoom = { scale: 1, x: 0, y: 0 };
   let [width, height, points, base] = [0, 0, [], []];
+  let crowded = size > 200;
 
   const circles = names.map((name, i) =>
     draw("circle", { r: radius(i), class: `g${labels.groups[i] % 10}`, "data-label": i }, draw("title", {}, name)),
@@ -24,7 +25,8 @@ const startGraph = () => {
   const boxOf = (i, [x, y]) => ({ i, x, y, r: radius(i), w: nameWidth[i] });
   const separate = (boxes) => {
     const area = boxes.reduce((sum, b) => sum + (2 * b.r + b.w + 10) * 20, 0);
-    if (area > 0.6 * width * height) return boxes;
+    crowded = area > 0.6 * width * height;
+    if (crowded) return boxes;
     for (let turn = 0; turn < 300; turn++) {
       let moved = false;
       for (let a = 0; a < boxes.length; a++) {
@@ -83,7 +85,7 @@ const startGraph = () => {
     const near = state.label < 0 ? [] : [state.label, ...[1, -1].flatMap((s) => partners(state.label, s)).map((p) => p.label)];
     const rest = names.map((_, i) => i).sort((a, b) => (data ? count(b) - count(a) : a - b));
     const order = [...new Set([...near, ...central.keys(), ...rest])];
-    const bodies = size > 200 ? [] : points.map(([x, y], i) => [x - radius(i), y - radius(i), x + radius(i), y + radius(i)]);
+    const bodies = crowded ? [] : points.map(([x, y], i) => [x - radius(i), y - radius(i), x + radius(i), y + radius(i)]);
     const taken = [];
     const written = [];
     for (const i of order) {

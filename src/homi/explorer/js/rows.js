@@ -91,6 +91,7 @@ const startRows = () => {
   const show = () => {
     const k = Math.max(state.row, 0);
     const row = rows[k];
+    const explained = row.why.length > 0;
     const at = row.why.findIndex((why) => why.label === state.label);
     const pick = make("select", { id: "score", "aria-label": "Label to explain", onchange: (event) => draw_(Number(event.target.value)) });
     pick.append(...row.why.map((why, n) => make("option", { value: n }, `${names[why.label]} (${plain(why.score)})${row.truth?.includes(why.label) ? " ✓" : ""}`)));
@@ -104,15 +105,15 @@ const startRows = () => {
       row.text && make("p", { class: "rowtext" }, rowText(row.text)),
       make("p", {}, "Predicted: ", chips(row.predicted, (i) => (has(row) && !row.truth.includes(i) ? "false" : ""), Infinity)),
       row.truth && make("p", {}, "Given: ", chips(row.truth, (i) => (row.predicted.includes(i) ? "" : "missed"), Infinity)),
-      make("p", { class: "tools" }, make("label", { for: "score" }, "Why this score of "), pick, conditional && button("Tell what you know about it", () => {
+      make("p", { class: "tools" }, explained && make("label", { for: "score" }, "Why this score of "), explained && pick, conditional && button("Tell what you know about it", () => {
         listeners.knownRow(k);
         byId("known").scrollIntoView();
       })),
-      at < 0 && state.label >= 0 && make("p", { class: "quiet" }, `The score of ${names[state.label]} is not among those explained for this row.`),
+      explained && at < 0 && state.label >= 0 && make("p", { class: "quiet" }, `The score of ${names[state.label]} is not among those explained for this row.`),
       box,
     ];
     place.replaceChildren(...parts.filter(Boolean));
-    draw_(Math.max(at, 0));
+    if (explained) draw_(Math.max(at, 0));
   };
   listeners.row.push(show);
   listeners.label.push(show);
