@@ -123,9 +123,12 @@ def written(directory, n_labels, names):
     """Write the page of a HOMICV: with texts and, of few labels, beside a HOMI."""
     X, Y = some_rows(n_labels)
     model = HOMICV(**QUICK).fit(X[:300], Y[:300])
-    # All three terms of the joint model have an effect.
-    weights = Weights(0.2, 0.9, 0.6)
-    model.joint_model_ = dataclasses.replace(model.joint_model_, weights=weights)
+    # All terms of the joint model have an effect.
+    terms = {
+        "weights": Weights(0.2, 0.9, 0.6, 0.1),
+        "gates": np.linspace(0.2, 1.5, n_labels),
+    }
+    model.joint_model_ = dataclasses.replace(model.joint_model_, **terms)
     other = HOMI().fit(X[:300], Y[:300]) if n_labels < 100 else None
     path = explain(
         model,

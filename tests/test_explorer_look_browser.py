@@ -13,6 +13,7 @@ import pytest
 from browser import tab_of
 from explorer_pages import LABELS, Opened, Written, some_rows
 from homi import HOMI
+from homi.dependence import ask
 from homi.explorer import explain
 
 
@@ -223,6 +224,8 @@ def check_numbers(page, counts=(2, 6)):
         wanted = page.model.predict_proba(row, known=known)[0]
         assert np.abs(wanted - page.model.predict_proba(row)[0]).max() > 0.01
         np.testing.assert_allclose(page.probabilities(), wanted, atol=1e-6, rtol=0)
+        asked = int(page.one("#known-next").get_attribute("data-label"))
+        assert [page.model.label_names_[asked]] == ask(page.model, row, known, k=1)[0]
 
 
 def check_speed(page):

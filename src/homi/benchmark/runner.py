@@ -99,17 +99,12 @@ def _outcome(
         return task, f"{type(error).__name__}: {error}"
 
 
-#: Parts of the package that show results, and compute none.
-_SHOWS_RESULTS = ("paper", "report", "explorer", "cli")
-
-
 def current_commit() -> str:
-    """Return the commit of this code, and whether it has changes that can matter."""
+    """Return the commit of this code, and whether the checkout has changes."""
     here = Path(__file__).parent
-    above = [f":(exclude){here.parent / name}" for name in _SHOWS_RESULTS]
     try:
         commit = _git(here, "rev-parse", "HEAD")
-        changed = _git(here, "status", "--porcelain", "--", str(here.parent), *above)
+        changed = _git(here, "status", "--porcelain", "--", str(here.parent))
     except (OSError, subprocess.CalledProcessError):
         return "not in a checkout"
     return f"{commit} with changes" if changed else commit

@@ -52,9 +52,11 @@ class _Clock(ProgressColumn):
 
     def render(self, task: Task) -> Text:
         """Return the text of the column."""
-        expected, elapsed = task.fields.get("expected"), task.elapsed or 0.0
-        is_early = expected is not None and elapsed <= expected
-        whole = f" of about {max(1, expected):.2g} s" if is_early else ""
+        expected: float | None = task.fields.get("expected")
+        elapsed = task.elapsed or 0.0
+        whole = ""
+        if expected is not None and elapsed <= expected:
+            whole = f" of about {max(1.0, expected):.2g} s"
         return Text(f"{elapsed:.0f} s{whole}", style="cyan")
 
 

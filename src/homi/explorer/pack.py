@@ -215,6 +215,7 @@ def _known(facts: Facts, arrays: Arrays) -> Document:
         "prior": arrays(prior[0]),
         "sharpness": list(joint.sharpness),
         "weights": list(joint.weights),
+        "gates": arrays(joint.gates),
         "average": arrays(facts.average),
         "leastVariance": LEAST_VARIANCE,
         "tail": TAIL,

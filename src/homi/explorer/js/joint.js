@@ -3,7 +3,7 @@
 const sigmoid = (s) => 1 / (1 + Math.exp(-s));
 const logit = (p) => Math.log(p / (1 - p));
 
-const jointModel = ({ covariance, members, ends, prior, sharpness, weights, leastVariance, tail, leastShare }) => {
+const jointModel = ({ covariance, members, ends, prior, sharpness, weights, gates, leastVariance, tail, leastShare }) => {
   const C = new Float64Array(size * size);
   for (let i = 0, k = 0; i < size; i++) {
     for (let j = i; j < size; j++, k++) C[i * size + j] = C[j * size + i] = covariance[k];
@@ -85,7 +85,8 @@ const jointModel = ({ covariance, members, ends, prior, sharpness, weights, leas
         for (let k = 0; k < K.length; k++) shift += C[u * size + K[k]] * v[k];
         const byErrors = bent(p + deviation(p) * shift) - bent(p);
         const bySets = setLogOdds(after[u]) - setLogOdds(before[u]);
-        found[u] = sigmoid(s[u] + (slope * known.size * s[u]) / size + gaussian * byErrors + sets * bySets);
+        const total = (slope * known.size * s[u]) / size + gaussian * byErrors + sets * bySets;
+        found[u] = sigmoid(s[u] + gates[u] * total);
       }
     }
     for (const [j, y] of known) found[j] = y;

@@ -19,7 +19,7 @@ const startMatrix = (host, title, value, limit, says) => {
   const axis = (kind) =>
     size <= MOST_NAMED &&
     make("ol", { class: `axis ${kind}`, "aria-hidden": "true" }, ...order.map((i) => make("li", {}, shortened(names[i], 18))));
-  const field = make("div", { class: size <= MOST_NAMED ? "matrix named" : "matrix" }, axis("above"), axis("beside"), make("div", { class: "cells" }, canvas, cursor));
+  const field = make("div", { class: size <= MOST_NAMED ? "matrix named" : "matrix" }, axis("of-columns"), axis("of-rows"), make("div", { class: "cells" }, canvas, cursor));
   host.replaceChildren(field, said);
 
   // A million cells: some rows at a time, so that the page answers meanwhile.
