@@ -1,14 +1,23 @@
-"""Write the table of average ranks into README.md from the stored results."""
+"""Write the table of average ranks into README.md from the stored results.
+
+``--picture`` also draws docs/texts.png: texts with their tags, by a model of others.
+"""
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
+import homi
 from homi.benchmark.experiment_file import read_experiment
 from homi.benchmark.results import read_results
+from homi.cli.demo import TITLE
+from homi.datasets.python_functions import PACKAGES, Function, python_functions
 from homi.paper.best_page import ranks_table
+from homi.plots import TaggedText, draw_tagged_texts
 
 ROOT = Path(__file__).parent.parent
 START, END = "<!-- ranks -->\n", "<!-- end of ranks -->\n"
@@ -16,6 +25,10 @@ START, END = "<!-- ranks -->\n", "<!-- end of ranks -->\n"
 
 def main() -> None:
     """Update README.md."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--picture", action="store_true")
+    if parser.parse_args().picture:
+        draw()
     path = ROOT / "README.md"
     path.write_text(updated(path.read_text(encoding="utf-8")), encoding="utf-8")
 
@@ -46,6 +59,32 @@ def table() -> str:
     ]
     stored = [read_results(ROOT / "results" / e.name, e) for e in experiments]
     return ranks_table(pd.concat(stored), SHOWN, experiments[1].datasets)
+
+
+def draw() -> None:
+    """Draw a test text of each package beside what HOMICV says."""
+    functions = python_functions()
+    names = [function.name for function in functions]
+    texts = [function.text for function in functions]
+    tags = [function.tags for function in functions]
+    rows = np.random.default_rng(0).permutation(len(texts)).tolist()
+    train, test = rows[1000:], [first(functions, rows, package) for package in PACKAGES]
+    model = homi.table_model().fit([texts[i] for i in train], [tags[i] for i in train])
+    tops = homi.top_k(model, [texts[i] for i in test], 4)
+    drawn = [
+        TaggedText(names[i], texts[i], top, tags[i])
+        for i, top in zip(test, tops, strict=True)
+    ]
+    draw_tagged_texts(drawn, TITLE, ROOT / "docs" / "texts.png")
+
+
+def first(functions: list[Function], rows: list[int], package: str) -> int:
+    """Return the first test text of a package with 3 tags or more and 15 words."""
+    for i in rows[:1000]:
+        name, text, tags = functions[i]
+        if name.startswith(package) and len(tags) > 2 and len(text.split()) >= 15:
+            return i
+    raise ValueError(f"no text of {package} is among the test texts.")
 
 
 if __name__ == "__main__":

@@ -236,7 +236,7 @@ def data():
 def quick_run(tmp_path_factory):
     """A directory with ``results`` of the quick experiment, and their ``report``."""
     directory = tmp_path_factory.mktemp("quick")
-    assert "19 of 19 tasks to run" in quick_bench.run(directory / "results")
+    assert "20 of 20 tasks to run" in quick_bench.run(directory / "results")
     quick_bench.report(directory / "results", directory / "report")
     return directory
 

@@ -215,7 +215,7 @@ def test_questions_are_the_best_by_brute_force():
     rng = np.random.default_rng(6)
     A = rng.normal(size=(6, 9))
     empty = LabelSets(np.zeros((1, 6)), np.zeros(1), np.zeros(1))
-    sharp, weights = Sharpness(1.0, 6.0, 0.3, 0.3), Weights(0.0, 1.0, 0.0, 0.0)
+    sharp, weights = Sharpness(1.0, 6.0, 0.3, 0.3), Weights(0.0, 1.0, 0.0)
     joint = JointModel(A @ A.T, empty, sharp, weights, np.ones(len(A)))
     S, known = rng.normal(size=6), np.array([np.nan, 1, np.nan, np.nan, 0, np.nan])
     C = joint.conditional_covariance(S, known)

@@ -256,7 +256,7 @@ def test_names_are_text_on_the_terminal(nasty, tmp_path):
     for name in ("tag_[/]", r"tag_\[b]", r"tag_\x1b[31m", "[red] = ", r"\[x = "):
         assert name in shown
     found = json.loads(done("predict", model, rows, "--json"))
-    assert found["labels"] == NASTY
+    assert found["labels"] == [name.removeprefix("tag_") for name in NASTY]
 
 
 def test_dollars_in_a_picture_are_no_mathematics(tmp_path):

@@ -38,9 +38,10 @@ def test_the_example_ends_in_a_figure(path, monkeypatch, tmp_path):
     assert not list(tmp_path.iterdir()), "an example leaves files behind"
 
 
-def test_there_are_nine_examples():
+def test_there_are_eleven_examples():
     topics = "yeast text missing kernel thresholds streaming dask comparing wrong"
-    assert len(EXAMPLES) == 9
+    topics += " half questions"
+    assert len(EXAMPLES) == 11
     for topic, path in zip(topics.split(), EXAMPLES, strict=True):
         assert topic in path.stem
 

@@ -451,6 +451,15 @@ def test_texts_are_found_alone_and_beside_other_columns(tmp_path):
     assert {"size", "city=city 0", "body:import"} <= {*features}
 
 
+def test_predictions_have_names_without_the_prefix(plain):
+    model, file = plain / "m.homi", plain / "rows.csv"
+    header = run("predict", model, file, "--scores").stdout.splitlines()[0]
+    assert header == "x,y,score:x,score:y"
+    rows = json.loads(run("predict", model, file, "--json").stdout)
+    assert rows["labels"] == ["x", "y"]
+    run("evaluate", model, file, "--json")  # which finds tag_x and tag_y
+
+
 def test_rare_words_become_one(tmp_path):
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"city": [f"c{i % 300}" for i in range(400)]})

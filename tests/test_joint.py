@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import expit
+from sklearn.linear_model import Ridge
 
 from homi.joint import JointModel, fit_joint_model
 from homi.joint.fit import GATE_PRIOR, Entries, fit_gates
@@ -52,6 +53,27 @@ def test_gaussian_conditionals_are_those_of_the_joint_density(share):
         np.testing.assert_allclose((precision @ whole)[~k], 0, atol=1e-9)
         inverse = np.linalg.inv(conditional_covariance(C, k))
         np.testing.assert_allclose(inverse, precision[np.ix_(~k, ~k)], atol=1e-8)
+
+
+@pytest.mark.parametrize("share", [0.2, 0.7])
+def test_labels_that_b_reproduces_are_the_conditional_mean(share):
+    """B regresses labels on themselves: ``y_U = y_K B_KU (I - B_UU)⁻¹``."""
+    rng = np.random.default_rng(13)
+    R = rng.normal(size=(60, 6)) @ rng.normal(size=(6, 6))
+    B = Ridge(alpha=3.0, fit_intercept=False).fit(R, R).coef_.T
+    C = R.T @ R + 3.0 * np.eye(6)
+    precision = np.linalg.inv(C)
+    np.testing.assert_allclose(B, np.eye(6) - 3.0 * precision, atol=1e-10)
+    alone = -precision / np.diag(precision)
+    scaled = alone * (1.0 - np.diag(B))
+    off = ~np.eye(6, dtype=bool)
+    np.testing.assert_allclose(B[off], scaled[off], atol=1e-10)
+    known = rng.random((1, 6)) < share
+    found = conditional_shift(C, R[:1], known)
+    k = known[0]
+    filled = R[0, k] @ B[np.ix_(k, ~k)]
+    filled = filled @ np.linalg.inv(np.eye((~k).sum()) - B[np.ix_(~k, ~k)])
+    np.testing.assert_allclose(found[0, ~k], filled, atol=1e-8)
 
 
 def test_each_residual_is_left_out_in_turn():
@@ -117,7 +139,7 @@ def model():
     rng = np.random.default_rng(4)
     Y = (rng.random((80, 6)) < 0.4).astype(float)
     C = random_covariance(rng, 6)
-    sharp, weights = Sharpness(1.0, 6.0, 0.4, 0.3), Weights(0.3, 0.7, 0.6, -0.2)
+    sharp, weights = Sharpness(1.0, 6.0, 0.4, 0.3), Weights(0.3, 0.7, 0.6)
     gates = np.array([1.0, 0.8, 1.2, 1.0, 0.0, 0.9])
     return JointModel(C, seen_sets(Y), sharp, weights, gates)
 
@@ -136,7 +158,7 @@ def test_labels_without_anything_in_common_say_nothing():
     """All sets are as frequent as independent labels make them."""
     every = np.array(list(product([0.0, 1.0], repeat=4)))
     sets = LabelSets(every, np.zeros(16), np.zeros(16))
-    sharp, weights = Sharpness(1.0, 6.0, 0.3, 0.3), Weights(0.0, 0.9, 0.8, 0.0)
+    sharp, weights = Sharpness(1.0, 6.0, 0.3, 0.3), Weights(0.0, 0.9, 0.8)
     alone = JointModel(np.eye(4), sets, sharp, weights, np.ones(4))
     rng = np.random.default_rng(10)
     S, Y = rng.normal(size=(30, 4)), some_known(rng, 30, 4)

@@ -42,6 +42,18 @@ def test_the_readme_names_its_commands_and_files():
         assert (ROOT / target).exists(), target
 
 
+def test_the_readme_is_short_and_states_the_claims_of_the_report():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(re.findall(r"(?<!!)\[[^]]*\]\(", text)) <= 10
+    report = (ROOT / "docs" / "report.md").read_text(encoding="utf-8")
+    (numbers,) = re.findall(
+        r"Of (\d+) claims, (\d+) are .*?, (\d+) hold .*?, and (\d+) are", report
+    )
+    said = r"of {} claims, {} are .*?, {} hold .*?, and {} are".format(*numbers)
+    assert re.search(said, " ".join(text.split()))
+    assert (ROOT / "docs" / "texts.png").stat().st_size < 150_000
+
+
 def test_the_version_is_one():
     assert f"version: {homi.__version__}" in (ROOT / "CITATION.cff").read_text()
     assert f"## {homi.__version__}" in (ROOT / "CHANGELOG.md").read_text()

@@ -13,7 +13,11 @@ DOC = """norm(x, ord=None)
 
 Matrix or vector :func:`norm`.
 
-.. versionadded:: 1.0
+.. math::
+
+    x^2
+
+    y
 
 Read more in the :ref:`User Guide <norms>`.
 
@@ -44,7 +48,9 @@ def test_text_and_tags_of_a_docstring():
 
 
 def test_signatures_of_several_lines_are_left_out():
-    assert _prose("add(a, b)\nadd(a)\nAdd numbers.") == "Add numbers."
+    text = "add(a, b=(1, 2),\n    c=None) -> int\nadd(a)\n\nAdd numbers."
+    assert _prose(text) == "Add numbers."
+    assert _prose("f(x) of numbers.") == "f(x) of numbers."
 
 
 def test_thousands_of_texts_of_named_functions(functions):

@@ -78,4 +78,4 @@ def draw_tagged_texts(rows: Sequence[TaggedText], title: str, path: Path) -> Non
         right.spines[:].set_visible(False)
         right.axvline(0.5, color="0.6", linewidth=0.8, linestyle=":")
     with whole_file(path) as unfinished:
-        figure.savefig(unfinished, dpi=100, format="png")
+        figure.savefig(unfinished, dpi=90, format="png")

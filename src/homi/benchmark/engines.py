@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any
+from typing import Protocol, TypeVar
 
 import joblib
 
 from homi.extras import optional
 
-#: Apply a function to many arguments, results as they come, in any order.
-Engine = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
+A = TypeVar("A")
+R = TypeVar("R")
+
+
+class Engine(Protocol):
+    """Apply a function to many arguments; yield results as they come, in any order."""
+
+    def __call__(
+        self, function: Callable[[A], R], arguments: Iterable[A], /
+    ) -> Iterator[R]:
+        """Yield the results."""
 
 
 def local(jobs: int) -> Engine:
@@ -20,8 +29,8 @@ def local(jobs: int) -> Engine:
 
 
 def _in_processes(
-    jobs: int, function: Callable[[Any], Any], arguments: Iterable[Any]
-) -> Iterator[Any]:
+    jobs: int, function: Callable[[A], R], arguments: Iterable[A]
+) -> Iterator[R]:
     pool = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
     return pool(joblib.delayed(function)(argument) for argument in arguments)
 
@@ -36,8 +45,8 @@ def cluster(scheduler: str) -> Engine:
 
 
 def _on_cluster(
-    scheduler: str, function: Callable[[Any], Any], arguments: Iterable[Any]
-) -> Iterator[Any]:
+    scheduler: str, function: Callable[[A], R], arguments: Iterable[A]
+) -> Iterator[R]:
     with optional("the engine 'dask'"):
         from distributed import Client, as_completed
     try:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
-from numpy.typing import NDArray
 
 from homi.estimators import HOMICV, MultiLabelClassifier
 from homi.thresholds import TunedThresholds
-from homi.typing import Matrix
+from homi.typing import Array, Matrix, MatrixLike, RandomState
 
 
 class BestHOMI(MultiLabelClassifier):
@@ -31,15 +32,15 @@ class BestHOMI(MultiLabelClassifier):
     def __init__(
         self,
         *,
-        kernels=True,
-        graph=False,
-        corrections=True,
-        trees=True,
-        thresholds=True,
-        weights=None,
-        odds=None,
-        random_state=None,
-    ):
+        kernels: bool = True,
+        graph: bool = False,
+        corrections: bool = True,
+        trees: bool = True,
+        thresholds: bool = True,
+        weights: bool | None = None,
+        odds: bool | None = None,
+        random_state: RandomState = None,
+    ) -> None:
         self.kernels = kernels
         self.graph = graph
         self.corrections = corrections
@@ -49,9 +50,9 @@ class BestHOMI(MultiLabelClassifier):
         self.odds = odds
         self.random_state = random_state
 
-    def fit(self, X, y):
+    def fit(self, X: MatrixLike, y: MatrixLike) -> Self:
         """Choose by cross-validation, and fit on all rows."""
-        X, target = self._check_fit_input(X, y)
+        rows, target = self._check_fit_input(X, y)
         whole = self.kernels and self.corrections
         weights = whole if self.weights is None else self.weights
         odds = whole if self.odds is None else self.odds
@@ -64,7 +65,7 @@ class BestHOMI(MultiLabelClassifier):
             calibration="sigmoid" if odds else None,
             random_state=self.random_state,
         )
-        self.model_ = search
+        self.model_: HOMICV | TunedThresholds = search
         if self.thresholds:
             self.model_ = TunedThresholds(
                 search,
@@ -73,12 +74,12 @@ class BestHOMI(MultiLabelClassifier):
                 calibration=None,
                 random_state=self.random_state,
             )
-        self.model_.fit(X, target.indicator)
+        self.model_.fit(rows, target.indicator)
         return self
 
-    def _scores(self, X: Matrix) -> NDArray[np.float64]:
+    def _scores(self, X: Matrix) -> Array:
         return np.asarray(self.model_.decision_function(X)).reshape(X.shape[0], -1)
 
-    def ranking_scores(self, X):
+    def ranking_scores(self, X: MatrixLike) -> Array:
         """Return scores without thresholds."""
         return self.model_.ranking_scores(X)

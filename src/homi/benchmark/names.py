@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from difflib import get_close_matches
-from typing import Any
 
 
-def check_names(what: str, names: Any, known: Any) -> None:
+def check_names(what: str, names: Iterable[str], known: Collection[str]) -> None:
     """Raise ValueError at the first name that is not known."""
     for name in names:
         if name not in known:

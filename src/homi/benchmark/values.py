@@ -7,23 +7,22 @@ from typing import Any
 from homi.typing import Fields
 
 
-def said(value: Any) -> str:
+def said(value: object) -> str:
     """Return a value for a message, cut short."""
     text = repr(value)
     return "absent" if value is None else text[:60] + "..." * (len(text) > 60)
 
 
-def table(what: str, value: Any) -> Fields:
+def table(what: str, value: object) -> Fields:
     """Return a table of TOML."""
     if not isinstance(value, dict):
         raise ValueError(f"{what} is {said(value)}; expected a table of key = value.")
     return value
 
 
-def whole_number(what: str, value: Any, low: int, high: int) -> int:
+def whole_number(what: str, value: object, low: int, high: int) -> int:
     """Return a whole number within limits."""
-    is_whole = isinstance(value, int) and not isinstance(value, bool)
-    if not is_whole or not low <= value <= high:
+    if type(value) is bool or not isinstance(value, int) or not low <= value <= high:
         raise ValueError(
             f"{what} is {said(value)}; expected a whole number from {low:,} to "
             f"{high:,}."
@@ -31,7 +30,7 @@ def whole_number(what: str, value: Any, low: int, high: int) -> int:
     return value
 
 
-def names(what: str, value: Any, may_be_empty: bool = False) -> tuple[str, ...]:
+def names(what: str, value: object, may_be_empty: bool = False) -> tuple[str, ...]:
     """Return a list of names, each once."""
     if not isinstance(value, list) or not all(isinstance(x, str) for x in value):
         raise ValueError(f'{what} is {said(value)}; expected a list, ["NAME", ...].')

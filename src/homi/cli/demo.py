@@ -87,7 +87,7 @@ def demo(
     check_output(picture, ".png", force=force)
     check_output(text, "scores", force=force)
     genes, texts = _run_with_progress(console, folds, seed)
-    draw_tagged_texts(texts.drawn, _TITLE, picture)
+    draw_tagged_texts(texts.drawn, TITLE, picture)
     write_tables([genes, texts], text)
     for result in (genes, texts):
         _print(console, result)
@@ -101,7 +101,7 @@ _NOTES = (
     "forest has 100 trees. HOMI is the paper's method; s is its number of neighbors:\n"
     "for yeast the paper states 10, and 2 reproduce its numbers.\n"
 )
-_TITLE = (
+TITLE = (
     "Tags of functions that the model has not seen, with their probabilities.\n"
     "Blue ones are right, orange ones wrong. Beyond the dotted line they are predicted."
 )

@@ -63,8 +63,13 @@ def explain(
         typer.Option(help="Label columns of --data: 'last 6', 'tag_*' or a .xml file."),
     ] = None,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="HTML page to write.")
-    ] = Path("labels.html"),
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="HTML page to write. Default: labels.html, or none with --row.",
+        ),
+    ] = None,
     row: Annotated[
         int | None, typer.Option(min=0, help="Row to explain, counted from 0.")
     ] = None,
@@ -95,8 +100,8 @@ def explain(
     Writes the label explorer of a model: how labels occur together and depend on each
     other, what follows from labels that you know, what adds up to the scores of rows,
     suspicious labels, and which labels are confused. --row explains the labels of that
-    row on the terminal. Without a model, HOMI is fitted to --data first, with the
-    options --lam to --correlation.
+    row on the terminal, and writes a page only if --output names it. Without a model,
+    HOMI is fitted to --data first, with the options --lam to --correlation.
 
     Example: homi explain model.homi --data test.csv -o labels.html
 
@@ -112,7 +117,10 @@ def explain(
     """
     console = Console(quiet=quiet or as_json)
     named = [*(files or []), *(Path(name) for name in (data, labels, audit) if name)]
-    check_output(output, "page", named, force=force)
+    if output is None and row is None:
+        output = Path("labels.html")
+    if output is not None:
+        check_output(output, "page", named, force=force)
     models, rows = _sorted_out(files or [])
     model_file = models[0] if models else None
     _check_asked(model_file, rows, row)
@@ -147,12 +155,14 @@ def explain(
     with working("Explaining", quiet=quiet):
         known = subject.facts()
         name = Path(model_file or data or "yeast").name
-        write(known, output, f"{name}: label explorer")
+        if output is not None:
+            write(known, output, f"{name}: label explorer")
     if as_json:
         print_json(summary(known, output, asked=row is not None))
     if row is not None:
         print_row(console, known, known.rows[0])
-    console.print(printable(f"Page: {output}"))
+    if output is not None:
+        console.print(printable(f"Page: {output}"))
 
 
 def _sorted_out(files: list[Path]) -> tuple[list[Path], Path | None]:

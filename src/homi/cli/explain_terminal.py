@@ -66,9 +66,10 @@ def _reason(known: Facts, row: Row, step: Any) -> str:
     return f"{name} = {row.values[step.index]:g}"
 
 
-def summary(known: Facts, output: Path, *, asked: bool) -> Fields:
+def summary(known: Facts, output: Path | None, *, asked: bool) -> Fields:
     """Return the result for JSON; with `asked`, the explanation of the row."""
-    found: Fields = {"page": str(output), "labels": len(known.model.names)}
+    page = None if output is None else str(output)
+    found: Fields = {"page": page, "labels": len(known.model.names)}
     if asked:
         row = known.rows[0]
         found["row"] = {

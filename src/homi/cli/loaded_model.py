@@ -47,6 +47,12 @@ class LoadedModel:
     dates: dict[str, str] = field(default_factory=dict)
     frequent: dict[str, list[str]] = field(default_factory=dict)
     vectorizer: TableVectorizer | None = None
+    label_prefix: str = ""
+
+    @property
+    def shown_names(self) -> list[str]:
+        """Names of the labels without the prefix of --labels 'tag_*'."""
+        return [name.removeprefix(self.label_prefix) for name in self.label_names]
 
     def rows(self, file: File, *, quiet: bool) -> Any:
         """Return the rows of a file; columns are matched by name, in any order."""
@@ -231,6 +237,7 @@ def load_for_rows(path: Path, text: list[str] | None = None) -> LoadedModel:
         dates = _dates(found.preprocessing.get("dates", {}))
         frequent = found.preprocessing.get("frequent", {})
         frequent = {name: texts(words) for name, words in frequent.items()}
+        (prefix,) = texts([found.preprocessing.get("label_prefix", "")])
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise ModelFileError(
             f"{path} is refused: what it says of its columns makes no sense."
@@ -245,7 +252,7 @@ def load_for_rows(path: Path, text: list[str] | None = None) -> LoadedModel:
         raise ModelFileError(
             f"{path} is refused: its columns are not those of its model."
         )
-    about = (given, dropped, tags, dates, frequent, vectorizer)
+    about = (given, dropped, tags, dates, frequent, vectorizer, prefix)
     return LoadedModel(path, found.model, names, columns, *about)
 
 

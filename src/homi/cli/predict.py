@@ -60,7 +60,8 @@ def predict(
 ) -> None:
     """Predict the labels of the rows of a file: one column of 0 and 1 per label.
 
-    A model that was fitted with --tags writes one column of tags, as in training.
+    A model that was fitted with --tags writes one column of tags, as in training; after
+    --labels 'tag_*', columns have no prefix tag_.
     Columns are matched to those of training by name, in any order. A missing column is
     an error; unknown ones are ignored. --json without --output prints the labels of
     each row by name.
@@ -86,17 +87,17 @@ def predict(
         else:
             found = _found(loaded, X, scores, proba)
     if json_lines:
-        for row in _by_row(loaded.label_names, found)["rows"]:
+        for row in _by_row(loaded.shown_names, found)["rows"]:
             print_json(row, indent=None)
         return
     if as_json and str(output) == "-":
-        print_json(_by_row(loaded.label_names, found))
+        print_json(_by_row(loaded.shown_names, found))
         return
     write_table(output, _table(loaded, found, opened, keep or []), safe=safe_csv)
     summary = {
         "output": str(output),
         "rows": len(found[""]),
-        "labels": loaded.label_names,
+        "labels": loaded.shown_names,
         "predicted": found[""].sum(axis=0, dtype=int),
     }
     if as_json:
@@ -153,7 +154,7 @@ def _columns(loaded: LoadedModel, found: Fields) -> Iterator[tuple[str, Any]]:
         if prefix == "" and loaded.tags is not None:
             yield loaded.tags.name, loaded.tags.cells(loaded.label_names, values)
             continue
-        for name, column in zip(loaded.label_names, values.T, strict=True):
+        for name, column in zip(loaded.shown_names, values.T, strict=True):
             yield prefix + name, column
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -244,6 +245,7 @@ class LabeledRows:
     tags: TagColumn | None = None
     found: Features = field(default_factory=Features)
     read_as: str = ""
+    label_prefix: str = ""
 
     @property
     def features(self) -> Table | None:
@@ -310,7 +312,26 @@ def read_labeled(file: File, choice: ColumnChoice) -> LabeledRows:
         names = [*(file.names[j] for j in sorted(dropped)), *found.left_out]
         parts = parts_of(file, found)
         rows = LabeledRows(file.path, parts, Y, label_names, names, tags)
-        return replace(rows, found=found)
+        prefix = common_prefix(choice.labels or [], label_names)
+        return replace(rows, found=found, label_prefix=prefix)
+
+
+def common_prefix(patterns: list[str], names: list[str]) -> str:
+    """Return what one pattern such as 'tag_*' puts before each name; may be empty.
+
+    Examples
+    --------
+    >>> common_prefix(["tag_*"], ["tag_red", "tag_blue"])
+    'tag_'
+    >>> common_prefix(["tag_*"], ["tag_"]), common_prefix(["tag*"], ["tag_red"])
+    ('', '')
+    """
+    # A separator ends a prefix: the s of the pattern s* is part of the names.
+    if len(patterns) != 1 or not re.fullmatch(r".*[\W_]\*", patterns[0]):
+        return ""
+    prefix = patterns[0][:-1]
+    is_one = all(name.startswith(prefix) and name != prefix for name in names)
+    return prefix if is_one else ""
 
 
 def _check_texts(file: File, labels: set[int], text: list[str]) -> None:

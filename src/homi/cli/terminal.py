@@ -8,34 +8,67 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
-from typing import Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-from rich.status import Status
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TaskID,
+    TextColumn,
+)
 from rich.text import Text
 
 
 @contextmanager
-def working(text: str, *, quiet: bool) -> Iterator[None]:
-    """Show a spinner on a terminal, with what the library logs; nothing elsewhere."""
+def working(
+    text: str, *, quiet: bool, seconds: Callable[[], float | None] = lambda: None
+) -> Iterator[None]:
+    """Show on a terminal how long it takes, and what the library logs.
+
+    Elsewhere show nothing, and do not ask for `seconds`, an estimate of the whole time.
+    """
     console = Console(stderr=True)
     if quiet or not console.is_terminal:
         yield
         return
-    with console.status(f"{text} …") as status, _logged(text, status):
-        yield
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        _Clock(),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(f"{text} …", total=None, expected=seconds())
+        with _logged(text, bar, task):
+            yield
+
+
+class _Clock(ProgressColumn):
+    """Seconds since the start, and those that are expected in all."""
+
+    def render(self, task: Task) -> Text:
+        """Return the text of the column."""
+        expected: float | None = task.fields.get("expected")
+        elapsed = task.elapsed or 0.0
+        whole = ""
+        if expected is not None and elapsed <= expected:
+            whole = f" of about {max(1.0, expected):.2g} s"
+        return Text(f"{elapsed:.0f} s{whole}", style="cyan")
 
 
 @contextmanager
-def _logged(text: str, status: Status) -> Iterator[None]:
+def _logged(text: str, bar: Progress, task: TaskID) -> Iterator[None]:
     """Show the last message of the library, such as a stage of HOMICV's search."""
     log = logging.getLogger("homi")
 
     class Handler(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            status.update(printable(f"{text} … {record.getMessage()}"))
+            message = printable(f"{text} … {record.getMessage()}").plain
+            bar.update(task, description=message)
 
     handler, level = Handler(), log.level
     log.addHandler(handler)
@@ -82,12 +115,12 @@ def print_note(text: str, *, quiet: bool) -> None:
         typer.echo(text, err=True)
 
 
-def print_json(value: Any, *, indent: int | None = 2) -> None:
+def print_json(value: object, *, indent: int | None = 2) -> None:
     """Print a value as JSON, with null for numbers that are not finite."""
     typer.echo(json.dumps(_plain(value), indent=indent, allow_nan=False))
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -23,7 +23,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from homi.arrays import dense
 from homi.datasets.stratify import Order, assign_folds
-from homi.typing import Array, Indices, Mask, Matrix, MatrixLike, RandomState
+from homi.typing import Array, Indices, Mask, Matrix, MatrixLike, RandomState, Values
 
 Split: TypeAlias = tuple[Indices, Indices]
 
@@ -35,7 +35,9 @@ class Splitter(BaseCrossValidator):  # type: ignore[misc]
     _keeps_groups = False
 
     @abstractmethod
-    def _test_sets(self, X: Matrix, y: Matrix, groups: Any) -> list[Indices]:
+    def _test_sets(
+        self, X: Matrix, y: Matrix, groups: MatrixLike | None
+    ) -> list[Indices]:
         """Return the rows of each test set."""
 
     @abstractmethod
@@ -89,7 +91,9 @@ class Splitter(BaseCrossValidator):  # type: ignore[misc]
             groups = None
         return self._pairs(*indexable(X, y, groups))
 
-    def _pairs(self, X: Matrix, y: Matrix, groups: Any) -> Iterator[Split]:
+    def _pairs(
+        self, X: Matrix, y: Matrix, groups: MatrixLike | None
+    ) -> Iterator[Split]:
         n_samples = n_rows(X)
         for test in self._test_sets(X, y, groups):
             is_train = np.ones(n_samples, dtype=bool)
@@ -173,7 +177,9 @@ class IterativeStratifiedKFold(Splitter):
     def _n_folds(self) -> int:
         return int(self.n_splits)
 
-    def _test_sets(self, X: Matrix, y: Matrix, groups: Any) -> list[Indices]:
+    def _test_sets(
+        self, X: Matrix, y: Matrix, groups: MatrixLike | None
+    ) -> list[Indices]:
         Y, groups = check_labels(y), check_groups(groups)
         n_units = len(Y) if groups is None else len(np.unique(groups))
         if self.n_splits > n_units:
@@ -214,7 +220,7 @@ def check_labels(y: Matrix) -> Mask:
     return _indicator(y)
 
 
-def check_groups(groups: Any) -> NDArray[Any] | None:
+def check_groups(groups: MatrixLike | None) -> NDArray[Any] | None:
     """Return groups as a 1-D array, or None."""
     if groups is None:
         return None
@@ -273,13 +279,13 @@ def _indicator(y: Matrix) -> Mask:
     return np.column_stack([Y, ~Y]) if Y.shape[1] == 1 else Y
 
 
-def _odd(values: NDArray[Any]) -> str:
+def _odd(values: Values) -> str:
     """List a few of the values that are neither 0 nor 1."""
     odd = dict.fromkeys(values[(values != 0) & (values != 1)].tolist())
     return ", ".join([repr(value) for value in odd][:4])
 
 
-def _classes(y: NDArray[Any]) -> Mask:
+def _classes(y: Values) -> Mask:
     kind = type_of_target(y, input_name="y")
     if kind not in {"binary", "multiclass"}:
         raise ValueError(

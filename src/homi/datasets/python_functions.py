@@ -49,6 +49,10 @@ _LEFT_OUT = re.compile(
     r"_.*|tests?|testing|api|conftest|compat|core|ctypeslib|distutils|errors|"
     r"experimental|externals|f2py|fftpack|matlib|misc|odr|setup|typing|version"
 )
+#: Signatures, each on lines of its own, with which docstrings of C functions begin.
+_SIGNATURES = re.compile(
+    r"\A(?:[\w.]+\((?:[^()]|\([^()]*\))*\)(?: *->[^\n]*)?\s*(?:\n|\Z))+"
+)
 #: Fewest words of a text, and fewest texts of a tag.
 _WORDS, _TEXTS = 6, 30
 
@@ -166,9 +170,16 @@ def _function(name: str, doc: str) -> Function:
 
 def _prose(text: str) -> str:
     """Return a text without signature, directives, links and their markup."""
-    lines = [line for line in text.splitlines() if not line.startswith("..")]
-    while lines and re.match(r"[\w.]+\(.*", lines[0]):
-        lines = lines[1:]
+    lines = _without_directives(_SIGNATURES.sub("", text).splitlines())
     text = re.sub(r"(Read more|See more) in the :ref:`[^`]*`\.?", "", " ".join(lines))
     plain = re.sub(r":\w+:`~?([^`]*)`", r"\1", text)
     return " ".join(plain.replace("`", "").split())
+
+
+def _without_directives(lines: list[str]) -> Iterator[str]:
+    """Yield lines but for directives such as ``.. math::`` and what is indented."""
+    is_inside = False
+    for line in lines:
+        is_inside = line.startswith("..") or (is_inside and line[:1] in ("", " "))
+        if not is_inside:
+            yield line

@@ -3,46 +3,45 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 from scipy.special import expit
-from sklearn.base import MetaEstimatorMixin
-from sklearn.model_selection import KFold
-from sklearn.utils import check_random_state, get_tags
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
-from homi.arrays import canonical, dense
+from homi.arrays import dense
 from homi.base._compat import StrOptions
 from homi.base.classifier import strictly_inside
-from homi.base.targets import check_target
 from homi.base.validation import checks_parameters
 from homi.joint import KnownLabelsMixin, fit_joint_model
 from homi.model.blend import LogOdds, fit_log_odds
 from homi.thresholds.scores import (
+    CrossValidation,
     fit_held_out,
     fit_labels,
     held_out_responses,
     label_scores,
 )
+from homi.thresholds.wrapper import WrappedClassifier, canonical_rows, shuffled_folds
 from homi.typing import Array, Mask, MatrixLike, RandomState
 
 
-class LabelDependence(MetaEstimatorMixin, KnownLabelsMixin):  # type: ignore[misc]
+class LabelDependence(WrappedClassifier, KnownLabelsMixin):
     r"""Predict unknown labels of a row from its features and its known labels.
 
     Cross-validation gives held-out scores of the classifier, which Platt's sigmoids map
     to log-odds s. How the errors of these log-odds go together is then learned:
 
     .. math:: \mathrm{logit}\, P(y_j = 1 \mid x, y_K) =
-              (1 + a\,t)\, s_j + g\, d^G_j + h\, d^S_j
+              s_j + \kappa_j\, (a\, t\, s_j + g\, d^G_j + h\, d^S_j)
 
     with the share t of known labels, the shift :math:`d^G` by a Gaussian conditional of
     the errors, and the shift :math:`d^S` by the label sets seen in training that agree
     with the known labels. The weights a, g and h have the greatest likelihood on rows
-    that were held out, and are 0 where labels say nothing about each other.
+    that were held out, and are 0 where labels say nothing about each other. So has κ,
+    how far each label follows the others.
 
     :class:`homi.HOMICV` has this built in.
 
@@ -114,9 +113,9 @@ class LabelDependence(MetaEstimatorMixin, KnownLabelsMixin):  # type: ignore[mis
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: BaseEstimator,
         *,
-        cv: Any = 5,
+        cv: CrossValidation = 5,
         n_jobs: int | None = None,
         random_state: RandomState = 0,
     ) -> None:
@@ -159,12 +158,13 @@ class LabelDependence(MetaEstimatorMixin, KnownLabelsMixin):  # type: ignore[mis
         log_odds : ndarray of shape (n_samples, n_labels)
             Those of each row by a classifier that was fitted without it.
         """
-        X = _canonical(X)
-        Y = self._check_labels(X, y)
+        X = canonical_rows(X)
+        Y: Mask = dense(self._check_labels(X, y).indicator) > 0
         if self.cv == "own":
             self.estimator_, scores = fit_held_out(self.estimator, X, Y)
         else:
-            cv = self._folds(len(Y))
+            rng = check_random_state(self.random_state)
+            cv = shuffled_folds(self.cv, len(Y), rng)
             scores, *_ = held_out_responses(self.estimator, X, Y, cv, self.n_jobs)
             self.estimator_ = fit_labels(self.estimator, X, Y)
         labels = Y.astype(np.float64)
@@ -175,49 +175,9 @@ class LabelDependence(MetaEstimatorMixin, KnownLabelsMixin):  # type: ignore[mis
         self.joint_model_ = fit_joint_model(log_odds, labels) if several else None
         return log_odds
 
-    def _check_labels(self, X: MatrixLike, y: MatrixLike) -> Mask:
-        if y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but "
-                "the target y is None; pass the labels as the second argument."
-            )
-        target = check_target(y)
-        kind = target.encoding.kind
-        if kind == "multiclass":
-            raise ValueError(
-                "Only binary classification is supported. The type of the target is "
-                f"{kind}: each row has one of {len(target.classes)} classes; pass a "
-                "0/1 column for each label."
-            )
-        check_consistent_length(X, target.indicator)
-        self._keep_target(target)
-        Y: Mask = dense(target.indicator) > 0
-        return Y
-
-    def _folds(self, n_samples: int) -> Any:
-        if not isinstance(self.cv, Integral):
-            return self.cv
-        if n_samples < 2:
-            raise ValueError(
-                f"cross-validation is not possible with n_samples = {n_samples}; pass "
-                "at least 2 rows."
-            )
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        return KFold(min(int(self.cv), n_samples), shuffle=True, random_state=seed)
-
-    @property
-    def n_features_in_(self) -> int:
-        """Number of features that the classifier was fitted to."""
-        return self.estimator_.n_features_in_
-
-    @property
-    def feature_names_in_(self) -> NDArray[Any]:
-        """Names of the features that the classifier was fitted to."""
-        return self.estimator_.feature_names_in_
-
     def _checked_scores(self, X: MatrixLike) -> Array:
         check_is_fitted(self, "estimator_")
-        return self._scores(_canonical(X))
+        return self._scores(canonical_rows(X))
 
     def _scores(self, X: MatrixLike) -> Array:
         scores = label_scores(self.estimator_, X, len(self.label_names_))
@@ -225,16 +185,3 @@ class LabelDependence(MetaEstimatorMixin, KnownLabelsMixin):  # type: ignore[mis
 
     def _probabilities(self, scores: Array) -> Array:
         return strictly_inside(expit(scores))
-
-    def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's tags."""
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
-        tags.input_tags.allow_nan = get_tags(self.estimator).input_tags.allow_nan
-        return tags
-
-
-def _canonical(X: MatrixLike) -> Any:
-    """Return sparse rows that no classifier needs to repair in the caller's buffers."""
-    return canonical(X) if sparse.issparse(X) else X

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import dask
 import numpy as np
@@ -15,8 +15,12 @@ from scipy import sparse
 from homi.distributed.tasks import each, fused
 from homi.typing import Indices, Matrix
 
+if TYPE_CHECKING:
+    import dask.array as da
+    import dask.dataframe as dd
+
 #: A Dask array, data frame or series.
-Collection: TypeAlias = Any
+Collection: TypeAlias = "da.Array | dd.DataFrame | dd.Series"
 
 #: Checks the rows of a block, given its number and its first and last row.
 CheckRows = Callable[[Matrix, int, int, int], Matrix]

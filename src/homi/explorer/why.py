@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from homi.arrays import dense
 from homi.explorer.model import (
@@ -18,8 +19,11 @@ from homi.explorer.model import (
     own_label_names,
 )
 from homi.explorer.waterfall import Waterfalls, forest_waterfalls, steps, waterfalls
-from homi.typing import Array, Matrix
+from homi.typing import Array, Mask, Matrix, MatrixLike
 from homi.verdict import predicted_labels
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Labels that are explained unless some are asked for.
 _MOST_LABELS = 5
@@ -33,7 +37,7 @@ class Term(NamedTuple):
     kernel value of the row and the neighbor, and None for all others.
     """
 
-    label: Any
+    label: object
     kind: str
     name: str
     value: float | None
@@ -59,10 +63,10 @@ class Explanation:
     """
 
     terms: list[Term]
-    scores: dict[Any, float]
-    predicted: dict[Any, bool]
+    scores: dict[Hashable, float]
+    predicted: dict[Hashable, bool]
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """Return the terms as a data frame of pandas.
 
         Returns
@@ -90,7 +94,7 @@ class Explanation:
         """Return one table for each label."""
         return "".join(self._table(label) for label in self.scores)
 
-    def _table(self, label: Any) -> str:
+    def _table(self, label: Hashable) -> str:
         rows = (
             f"<tr><td>{escape(_text(term))}</td>"
             f'<td style="text-align:right">{term.contribution:+.4f}</td></tr>'
@@ -99,11 +103,11 @@ class Explanation:
         title = escape(self._title(label))
         return f"<table><caption>{title}</caption>{''.join(rows)}</table>"
 
-    def _title(self, label: Any) -> str:
+    def _title(self, label: Hashable) -> str:
         verdict = "predicted" if self.predicted[label] else "not predicted"
         return f"{label}: {verdict}, score {self.scores[label]:+.4f}"
 
-    def _of(self, label: Any) -> Iterable[Term]:
+    def _of(self, label: Hashable) -> Iterable[Term]:
         return (term for term in self.terms if term.label == label)
 
 
@@ -113,11 +117,11 @@ def _text(term: Term) -> str:
 
 
 def why(
-    model: Any,
-    x: Any,
-    labels: Sequence[Any] | None = None,
+    model: BaseEstimator,
+    x: MatrixLike,
+    labels: Sequence[object] | None = None,
     *,
-    X: Any = None,
+    X: MatrixLike | None = None,
     n_terms: int = 8,
 ) -> Explanation:
     """Explain the decision scores of one row.
@@ -188,7 +192,7 @@ TunedThresholds
     )
 
 
-def _one_row(x: Any) -> Any:
+def _one_row(x: Any) -> Matrix:
     """Return one row in two dimensions, or a list of one text."""
     if isinstance(x, str):
         return [x]
@@ -214,7 +218,9 @@ class _Source(NamedTuple):
     parts: Waterfalls
 
 
-def _sources(model: Any, row: Matrix, background: Matrix | None) -> list[_Source]:
+def _sources(
+    model: BaseEstimator, row: Matrix, background: Matrix | None
+) -> list[_Source]:
     """Split the scores of the innermost model, before any tuned threshold."""
     inner = innermost(model)
     core = getattr(inner, "best_estimator_", inner)
@@ -255,7 +261,7 @@ def _other_models(
 
 
 def _linear(
-    core: Any, row: Matrix, background: Matrix | None, names: Sequence[str]
+    core: BaseEstimator, row: Matrix, background: Matrix | None, names: Sequence[str]
 ) -> _Source:
     """Split decision scores that are linear in features, or in those of a kernel."""
     x, kernel_map = _flat(core._features(row)), getattr(core, "_kernel_map", None)
@@ -270,7 +276,7 @@ def _linear(
     return _Source("neighbor", [f"{what} {i}" for i in kernel_map.indices], x, parts)
 
 
-def _parameters(core: Any) -> tuple[Array, Array, Array, Array]:
+def _parameters(core: BaseEstimator) -> tuple[Array, Array, Array, Array]:
     """Return W, z, B and t of decision scores."""
     if hasattr(core, "label_correlation_"):
         t = core.label_bias_ - 0.5
@@ -279,7 +285,7 @@ def _parameters(core: Any) -> tuple[Array, Array, Array, Array]:
     return core.coef_.T, core.intercept_, np.eye(n_labels), np.zeros(n_labels)
 
 
-def _check_sum(inner: Any, rows: Matrix, total: Array) -> None:
+def _check_sum(inner: BaseEstimator, rows: Matrix, total: Array) -> None:
     """Raise TypeError if the terms do not add up to the scores."""
     if not np.allclose(inner._scores(rows).ravel(), total, rtol=1e-6, atol=1e-6):
         raise TypeError(
@@ -289,7 +295,10 @@ def _check_sum(inner: Any, rows: Matrix, total: Array) -> None:
 
 
 def _shown(
-    labels: Sequence[Any] | None, names: list[Any], scores: Array, predicted: Any
+    labels: Sequence[object] | None,
+    names: list[Hashable],
+    scores: Array,
+    predicted: Mask,
 ) -> list[int]:
     """Return the columns of the labels to explain."""
     if labels is None:
@@ -305,7 +314,7 @@ def _shown(
 
 
 def _terms(
-    sources: list[_Source], names: list[Any], j: int, n_terms: int
+    sources: list[_Source], names: list[Hashable], j: int, n_terms: int
 ) -> Iterable[Term]:
     for source in sources:
         for step in steps(source.parts, j, most=n_terms):

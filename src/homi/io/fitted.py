@@ -43,6 +43,7 @@ def rebuilt(cls: type[E], params: object, **given: object) -> E:
             "by another version of homi or scikit-learn: install that, or fit again."
         )
     model = cls(**values, **given)
+    # scikit-learn checks parameters in fit only, or by this method.
     try:
         model._validate_params()
     except ValueError as error:

@@ -39,17 +39,15 @@ def load_joint_model(about: Fields, source: Source, n_labels: int) -> JointModel
     C = source.floats("covariance", (n_labels, n_labels))
     _check_covariance(C)
     sets = load_sets(about["n_sets"], source, n_labels)
+    weights = Weights(*_numbers(about, "weights", 3))
     if about.get("gates", False):
         sharpness = Sharpness(*_numbers(about, "sharpness", 4))
-        weights = Weights(*_numbers(about, "weights", 4))
         gates = source.floats("gates", (n_labels,))
         if (gates < 0).any():
             raise ModelFileError("a gate of the joint model is negative.")
     else:  # files of earlier versions
         scores, known = _numbers(about, "sharpness", 2)
         sharpness = Sharpness(scores, known, _PRIOR * scores, _PRIOR * scores)
-        slope, gaussian, of_sets = _numbers(about, "weights", 3)
-        weights = Weights(slope, gaussian, of_sets, 0.0)
         gates = np.ones(n_labels)
     return JointModel(C, sets, sharpness, weights, gates)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
@@ -49,9 +49,12 @@ from homi.model.homi import HOMI
 from homi.model.homi_cv import HOMICV
 from homi.tables import TableVectorizer
 from homi.thresholds import TunedThresholds
+from homi.thresholds.rules import fitted_rule, set_rule
+from homi.thresholds.wrapper import WrappedClassifier
 from homi.typing import Fields
 
 Node = Fields
+W = TypeVar("W", bound=WrappedClassifier)
 Loader = Callable[[Node, Source, int], BaseEstimator]
 
 #: Nesting of models that is read; deeper files could exhaust the stack.
@@ -141,30 +144,21 @@ def _load_pipeline(node: Node, source: Source, depth: int) -> Pipeline:
 def _dump_tuned(model: TunedThresholds, out: Out) -> Node:
     measured = {name: encode(getattr(model, name), name) for name in _MEASURED}
     node: Node = {**facts_of(model), **measured}
-    node["rule"] = dump_rule(model._rule, out.under("rule"))
-    if hasattr(model, "_maps"):
-        node["maps"] = dump_maps(model._maps, out.under("maps"))
+    rule, maps = fitted_rule(model)
+    node["rule"] = dump_rule(rule, out.under("rule"))
+    if maps is not None:
+        node["maps"] = dump_maps(maps, out.under("maps"))
     node["estimator"] = dump(model.estimator_, out.under("estimator"))
     return node
 
 
-def _load_tuned(node: Node, source: Source, depth: int) -> TunedThresholds:
-    estimator = load(node["estimator"], source, depth + 1)
-    model: TunedThresholds = rebuilt(
-        TunedThresholds, node["params"], estimator=estimator
-    )
-    fitted = node.get("fitted")
-    if fitted is None:
-        return model
-    n_labels = set_facts(model, fitted)
+def _load_tuned(model: TunedThresholds, fitted: Node, source: Source, q: int) -> None:
     for name in _MEASURED:
         setattr(model, name, decode(fitted[name]))
-    model._rule = load_rule(fitted["rule"], source.under("rule"), n_labels)
-    model._show_rule(n_labels)
+    rule, maps = load_rule(fitted["rule"], source.under("rule"), q), None
     if "maps" in fitted:
-        model._maps = load_maps(fitted["maps"], source.under("maps"), n_labels)
-    model.estimator_ = load(fitted["estimator"], source.under("estimator"), depth + 1)
-    return model
+        maps = load_maps(fitted["maps"], source.under("maps"), q)
+    set_rule(model, rule, maps)
 
 
 def _dump_dependence(model: LabelDependence, out: Out) -> Node:
@@ -177,23 +171,32 @@ def _dump_dependence(model: LabelDependence, out: Out) -> Node:
     return node
 
 
-def _load_dependence(node: Node, source: Source, depth: int) -> LabelDependence:
-    estimator = load(node["estimator"], source, depth + 1)
-    model: LabelDependence = rebuilt(
-        LabelDependence, node["params"], estimator=estimator
-    )
-    fitted = node.get("fitted")
-    if fitted is None:
-        return model
-    n_labels = set_facts(model, fitted)
+def _load_dependence(
+    model: LabelDependence, fitted: Node, source: Source, q: int
+) -> None:
     for name in _ODDS:
-        setattr(model, name, source.floats(name, (n_labels,)))
+        setattr(model, name, source.floats(name, (q,)))
     model.joint_model_ = None
     if "joint" in fitted:
         joint = source.under("joint")
-        model.joint_model_ = load_joint_model(fitted["joint"], joint, n_labels)
-    model.estimator_ = load(fitted["estimator"], source.under("estimator"), depth + 1)
-    return model
+        model.joint_model_ = load_joint_model(fitted["joint"], joint, q)
+
+
+def _wrapper(
+    cls: type[W], set_fitted: Callable[[W, Node, Source, int], None]
+) -> Loader:
+    """Return a function that loads a classifier around another one."""
+
+    def load_wrapper(node: Node, source: Source, depth: int) -> W:
+        estimator = load(node["estimator"], source, depth + 1)
+        model = rebuilt(cls, node["params"], estimator=estimator)
+        if (fitted := node.get("fitted")) is not None:
+            set_fitted(model, fitted, source, set_facts(model, fitted))
+            part = source.under("estimator")
+            model.estimator_ = load(fitted["estimator"], part, depth + 1)
+        return model
+
+    return load_wrapper
 
 
 def _simple(read: Callable[[Any, Any, Source], BaseEstimator]) -> Loader:
@@ -261,8 +264,8 @@ _LOAD: dict[str, Loader] = {
     "HOMI": _simple(load_homi),
     "HOMICV": _simple(load_homi_cv),
     "TfidfVectorizer": _simple(load_tfidf),
-    "TunedThresholds": _load_tuned,
-    "LabelDependence": _load_dependence,
+    "TunedThresholds": _wrapper(TunedThresholds, _load_tuned),
+    "LabelDependence": _wrapper(LabelDependence, _load_dependence),
     "Pipeline": _load_pipeline,
     "CountVectorizer": _simple(load_counts),
     "ColumnTransformer": _nested(load_columns),

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
-from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import StandardScaler
 
 from homi.base.classifier import LinearMultiLabelClassifier, MultiLabelClassifier
@@ -32,7 +31,7 @@ from homi.io.method_parts import Sizes
 from homi.io.tensors import Out, Source
 from homi.io.values import decode, encode
 from homi.methods.bilas import BILAS
-from homi.methods.binary_relevance import BinaryRelevance
+from homi.methods.binary_relevance import BinaryRelevance, set_linear_model
 from homi.methods.classifier_chain import ClassifierChain
 from homi.methods.clml import CLML
 from homi.methods.ensemble_of_chains import EnsembleOfChains
@@ -42,7 +41,7 @@ from homi.methods.label_ranking import CalibratedLabelRanking
 from homi.methods.leml import LEML
 from homi.methods.lflc import LFLC
 from homi.methods.lift import LIFT
-from homi.methods.ml_knn import MLkNN
+from homi.methods.ml_knn import MLkNN, set_training_rows, training_rows
 from homi.methods.ml_lrc import MLLRC
 from homi.methods.mlsf import MLSF
 from homi.methods.prototype_classifier import Part, PrototypeClassifier
@@ -140,9 +139,7 @@ def _dump_relevance(model: BinaryRelevance, out: Out) -> Fields:
 def _load_relevance(
     model: BinaryRelevance, about: Fields, source: Source, sizes: Sizes
 ) -> None:
-    model._model = parts.load_linear_model(about, source, sizes)
-    linear, model.sigmoids_ = model._model
-    model.coef_, model.intercept_ = linear.coef.T, linear.intercept
+    set_linear_model(model, parts.load_linear_model(about, source, sizes))
 
 
 def _dump_one_chain(model: ClassifierChain, out: Out) -> Fields:
@@ -208,11 +205,12 @@ def _load_ranking(
 
 def _dump_neighbors(model: MLkNN, out: Out) -> Fields:
     out.put("posterior_", model.posterior_)
+    rows, labels, k = training_rows(model)
     return {
-        "n_rows": int(model._indicator.shape[0]),
-        "rows": out.put_matrix("rows", model._neighbors._fit_X),
-        "labels": out.put_matrix("labels", model._indicator),
-        "n_neighbors": int(model._neighbors.n_neighbors),
+        "n_rows": int(labels.shape[0]),
+        "rows": out.put_matrix("rows", rows),
+        "labels": out.put_matrix("labels", labels),
+        "n_neighbors": k,
     }
 
 
@@ -221,13 +219,11 @@ def _load_neighbors(model: MLkNN, about: Fields, source: Source, sizes: Sizes) -
     if type(k) is not int or not 1 <= k < n:
         raise ModelFileError(f"{str(k)[:40]} of {n} rows cannot be neighbors.")
     rows = source.matrix("rows", (n, sizes.p), about["rows"])
-    model._indicator = source.matrix("labels", (n, sizes.q), about["labels"])
-    labels = model._indicator
+    labels = source.matrix("labels", (n, sizes.q), about["labels"])
     if not isinstance(labels, sparse.csr_array) or (labels.data != 1).any():
         raise ModelFileError("the labels of the neighbors are not 0 and 1.")
     model.posterior_ = parts.shares(source, "posterior_", (sizes.q, k + 1))
-    model._is_sparse = sparse.issparse(rows)
-    model._neighbors = NearestNeighbors(n_neighbors=k).fit(rows)
+    set_training_rows(model, rows, labels, k)
 
 
 def _dump_prototypes(model: PrototypeClassifier, out: Out) -> Fields:

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import Pipeline
 
+from homi.base.classifier import MultiLabelClassifier
 from homi.io.container import FORMAT, read_container, write_container
 from homi.io.errors import ModelFileError
 from homi.io.kinds import dump, load
@@ -53,14 +54,14 @@ class ModelFile:
         Fitted preprocessing, if ``save`` was given any.
     """
 
-    model: BaseEstimator
+    model: MultiLabelClassifier | Pipeline
     preprocessing: Fields
     provenance: Fields
     transformer: ColumnTransformer | None = None
 
 
 def save(
-    model: BaseEstimator,
+    model: MultiLabelClassifier | Pipeline,
     path: str | os.PathLike[str],
     *,
     preprocessing: Fields | None = None,
@@ -130,7 +131,7 @@ def save(
     write_container(Path(path), header, tensors)
 
 
-def load_model(path: str | os.PathLike[str]) -> BaseEstimator:
+def load_model(path: str | os.PathLike[str]) -> MultiLabelClassifier | Pipeline:
     """Load a model that ``save`` or ``homi fit`` wrote. No code of the file is run.
 
     Parameters

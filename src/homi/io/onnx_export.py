@@ -5,19 +5,28 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from homi.atomic_write import whole_file
+from homi.base.classifier import MultiLabelClassifier
 from homi.extras import optional
 from homi.io.errors import ModelFileError
 from homi.model.forest import Forest
 from homi.model.homi import HOMI
 from homi.model.homi_cv import HOMICV
 from homi.thresholds import TunedThresholds
+from homi.thresholds.rules import fitted_rule
+from homi.typing import Array
+
+if TYPE_CHECKING:
+    import onnx
+
+    from homi.io.onnx_graph import Graph
 
 Input = Literal["double", "float"]
 
@@ -26,7 +35,10 @@ _MAX_BYTES = 2**31 - 1
 
 
 def export_onnx(
-    model: Any, path: str | os.PathLike[str], *, input_type: Input = "double"
+    model: MultiLabelClassifier,
+    path: str | os.PathLike[str],
+    *,
+    input_type: Input = "double",
 ) -> list[str]:
     """Export a fitted multi-label model to ONNX.
 
@@ -82,7 +94,7 @@ def export_onnx(
 _TYPES: dict[str, type] = {"double": np.float64, "float": np.float32}
 
 
-def _check_kind(model: Any) -> None:
+def _check_kind(model: BaseEstimator) -> None:
     if isinstance(model, Pipeline):
         raise ModelFileError(
             "a model of texts has no ONNX form here: ONNX cannot take words apart as "
@@ -105,7 +117,9 @@ def _check_kind(model: Any) -> None:
         )
 
 
-def _built(graph: Any, model: Any, dtype: type) -> tuple[Any, list[str]]:
+def _built(
+    graph: Graph, model: BaseEstimator, dtype: type
+) -> tuple[onnx.ModelProto, list[str]]:
     from homi.io import onnx_parts as parts
 
     inner = model.estimator_ if isinstance(model, TunedThresholds) else model
@@ -129,9 +143,10 @@ def _built(graph: Any, model: Any, dtype: type) -> tuple[Any, list[str]]:
         probable = parts.probable
     scores, probabilities = raw, None
     if isinstance(model, TunedThresholds):
-        scores = parts.decisions(graph, raw, model._rule)
-        if model.calibration is not None:
-            probabilities = parts.calibrated(graph, raw, model._maps)
+        rule, maps = fitted_rule(model)
+        scores = parts.decisions(graph, raw, rule)
+        if model.calibration is not None and maps is not None:
+            probabilities = parts.calibrated(graph, raw, maps)
         elif model.estimator_._target.kind == "multilabel-indicator":
             probabilities = probable(graph, raw)
         if probabilities is not None and model._is_agreeing:
@@ -148,7 +163,7 @@ def _built(graph: Any, model: Any, dtype: type) -> tuple[Any, list[str]]:
     return graph.model(inputs, outputs, about), list(outputs)
 
 
-def _trees(graph: Any, X: str, forest: Forest, slope: Any) -> str:
+def _trees(graph: Graph, X: str, forest: Forest, slope: Array) -> str:
     from homi.io.onnx_forest import forest_log_odds
 
     trees = forest_log_odds(graph, X, forest)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,9 @@ from homi.io.onnx_graph import TREES, Graph
 from homi.model.forest import SHRINKAGE, Forest
 from homi.model.trees import Trees
 from homi.typing import Fields, Indices
+
+if TYPE_CHECKING:
+    import onnx
 
 #: Binary digits of a number of single precision.
 _DIGITS = 24
@@ -97,7 +100,7 @@ def _targets(trees: Trees, tree: Indices, place: Indices) -> Fields:
     }
 
 
-def _tensor(values: NDArray[np.float64]) -> Any:
+def _tensor(values: NDArray[np.float64]) -> onnx.TensorProto:
     from onnx import numpy_helper
 
     return numpy_helper.from_array(values, "")

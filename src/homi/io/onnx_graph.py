@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from homi.typing import Values
+
+if TYPE_CHECKING:
+    import onnx
 
 #: Every onnxruntime since 1.13 reads these; the newest onnx would write versions that
 #: the newest onnxruntime does not read.
@@ -22,11 +27,11 @@ class Graph:
         import onnx
 
         self._onnx = onnx
-        self.nodes: list[Any] = []
-        self.constants: list[Any] = []
+        self.nodes: list[onnx.NodeProto] = []
+        self.constants: list[onnx.TensorProto] = []
         self.prefix = ""
 
-    def constant(self, value: NDArray[Any]) -> str:
+    def constant(self, value: Values) -> str:
         """Add a constant; return its name."""
         name = f"{self.prefix}c{len(self.constants)}"
         array = np.ascontiguousarray(value)
@@ -53,7 +58,7 @@ class Graph:
         self.nodes.append(make(kind, list(inputs), names, **attributes))
         return names
 
-    def each_feature(self, step: Any, start: str, *rows: str) -> str:
+    def each_feature(self, step: Callable[..., str], start: str, *rows: str) -> str:
         """Fold the rows of matrices with ONNX's Scan; return the last state.
 
         ``step(graph, state, *rows)`` gives the next state from one row of each.
@@ -80,10 +85,10 @@ class Graph:
 
     def model(
         self,
-        inputs: dict[str, tuple[type, int]],
-        outputs: dict[str, tuple[str, type, int]],
+        inputs: Mapping[str, tuple[type, int]],
+        outputs: Mapping[str, tuple[str, type, int]],
         about: dict[str, str],
-    ) -> Any:
+    ) -> onnx.ModelProto:
         """Return the checked model; outputs are name -> (value, type, width)."""
         helper = self._onnx.helper
         for name, (value, _, _) in outputs.items():
@@ -105,7 +110,7 @@ class Graph:
         self._onnx.checker.check_model(model, full_check=True)
         return model
 
-    def _table(self, name: str, dtype: type, width: int) -> Any:
+    def _table(self, name: str, dtype: type, width: int) -> onnx.ValueInfoProto:
         helper = self._onnx.helper
         kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
         return helper.make_tensor_value_info(name, kind, ["rows", width])

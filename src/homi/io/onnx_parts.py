@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from homi.model.kernel_map import KernelMap
 from homi.thresholds.calibrate import CalibrationMaps
 from homi.thresholds.joint import JointSets
 from homi.thresholds.rules import Cardinality, Rule, SeenLabels, Thresholds, TopLabels
+from homi.typing import Array
 
 
 def kernel_features(graph: Graph, X: str, kernel_map: KernelMap) -> str:
@@ -40,14 +40,14 @@ def kernel_features(graph: Graph, X: str, kernel_map: KernelMap) -> str:
 
 
 def _mean_of_kernels(
-    graph: Graph, X: str, C: Any, *, gamma: float, laplacian_gamma: float, **_: float
+    graph: Graph, X: str, C: Array, *, gamma: float, laplacian_gamma: float, **_: float
 ) -> str:
     near = _rbf(graph, X, C, gamma=gamma)
     far = _laplacian(graph, X, C, gamma=laplacian_gamma)
     return graph.op("Mul", graph.op("Add", near, far), graph.number(0.5))
 
 
-def _rbf(graph: Graph, X: str, C: Any, *, gamma: float, **_: float) -> str:
+def _rbf(graph: Graph, X: str, C: Array, *, gamma: float, **_: float) -> str:
     """exp(-γ(|x|² + |c|² - 2xᵀc)), as in scikit-learn."""
     squares = _row_sums(graph, graph.op("Mul", X, X))
     products = graph.op("MatMul", X, graph.constant(-2.0 * C.T))
@@ -56,14 +56,14 @@ def _rbf(graph: Graph, X: str, C: Any, *, gamma: float, **_: float) -> str:
     return graph.op("Exp", graph.op("Mul", positive, graph.number(-gamma)))
 
 
-def _square(graph: Graph, C: Any) -> str:
+def _square(graph: Graph, C: Array) -> str:
     return graph.constant((C * C).sum(axis=1))
 
 
 def _polynomial(
     graph: Graph,
     X: str,
-    C: Any,
+    C: Array,
     *,
     gamma: float,
     degree: float,
@@ -75,7 +75,7 @@ def _polynomial(
     return graph.op("Pow", shifted, graph.number(degree))
 
 
-def _cosine(graph: Graph, X: str, C: Any, **_: float) -> str:
+def _cosine(graph: Graph, X: str, C: Array, **_: float) -> str:
     lengths = np.linalg.norm(C, axis=1, keepdims=True)
     directions = C / np.where(lengths > 0, lengths, 1.0)
     length = graph.op("Sqrt", _row_sums(graph, graph.op("Mul", X, X)))
@@ -85,7 +85,7 @@ def _cosine(graph: Graph, X: str, C: Any, **_: float) -> str:
     return graph.op("Div", products, length)
 
 
-def _laplacian(graph: Graph, X: str, C: Any, *, gamma: float, **_: float) -> str:
+def _laplacian(graph: Graph, X: str, C: Array, *, gamma: float, **_: float) -> str:
     """exp(-γ Σ|x - c|), summed feature by feature to save memory."""
     rows = graph.op("Shape", X, start=0, end=1)
     shape = graph.op("Concat", rows, graph.integers(len(C)), axis=0)
@@ -139,7 +139,7 @@ def decisions(graph: Graph, S: str, found: SeenLabels) -> str:
     return graph.op("Gather", both, graph.integers(*back), axis=1)
 
 
-def _above(graph: Graph, S: str, values: Any) -> str:
+def _above(graph: Graph, S: str, values: Array) -> str:
     """Add S minus thresholds; of the right sign where those are infinite."""
     finite = np.isfinite(values)
     plain = graph.op("Sub", S, graph.constant(np.where(finite, values, 0.0)))
@@ -218,7 +218,7 @@ def _tail(graph: Graph, side: str) -> str:
     return graph.op("Div", graph.number(TAIL**2), room)
 
 
-def log_odds(graph: Graph, S: str, slope: Any, offset: Any) -> str:
+def log_odds(graph: Graph, S: str, slope: Array, offset: Array) -> str:
     """Add log-odds, an affine function of the scores of each label."""
     scaled = graph.op("Mul", S, graph.constant(slope))
     return graph.op("Add", scaled, graph.constant(offset))

@@ -75,7 +75,8 @@ def load_tfidf(
     terms = _set_vocabulary(model, fitted, source)
     names = ("norm", "use_idf", "smooth_idf", "sublinear_tf")
     weights = TfidfTransformer(**{name: getattr(model, name) for name in names})
-    # A fit to zeros sets the number of features; the weights are set after it.
+    # scikit-learn has no other place for them. A fit to zeros sets the number of
+    # features; the weights are set after it.
     model._tfidf = weights.fit(sparse.csr_array((1, len(terms)), dtype=model.dtype))
     if model.use_idf:
         weights.idf_ = source.floats("idf", (len(terms),))

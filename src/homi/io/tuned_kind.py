@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import Ridge
@@ -17,7 +15,7 @@ from homi.io.tensors import Out, Source
 from homi.io.values import decode, encode
 from homi.linear import Sigmoids
 from homi.model.blend import LogOdds
-from homi.thresholds.calibrate import CalibrationMaps, Isotonics
+from homi.thresholds.calibrate import CalibrationMaps, Isotonics, Map
 from homi.thresholds.discriminant import Discriminant
 from homi.thresholds.joint import ROW_OBJECTIVES, SOURCES, JointSets
 from homi.thresholds.rules import (
@@ -145,7 +143,7 @@ def load_maps(about: Fields, source: Source, n_labels: int) -> CalibrationMaps:
     )
 
 
-def _dump_map(found: Any, out: Out) -> Fields:
+def _dump_map(found: Map, out: Out) -> Fields:
     if isinstance(found, Sigmoids):
         out.put("slope", found.slope)
         out.put("offset", found.offset)
@@ -160,7 +158,7 @@ def _dump_map(found: Any, out: Out) -> Fields:
     return {"kind": "isotonic", "margin": float(found.margin)}
 
 
-def _load_map(about: Fields, source: Source, count: int) -> Any:
+def _load_map(about: Fields, source: Source, count: int) -> Map:
     if about["kind"] == "sigmoid":
         return Sigmoids(
             source.floats("slope", (count,)), source.floats("offset", (count,))

@@ -27,9 +27,7 @@ _ENTRIES, _ROWS = 50_000, (60, 400)
 #: With fewer rows nothing is learned.
 _LEAST_ROWS = 20
 
-NO_EFFECT = Weights(0.0, 0.0, 0.0, 0.0)
-#: Places of the weights of shifts, which are not negative.
-_SHIFTS = (1, 2)
+NO_EFFECT = Weights(0.0, 0.0, 0.0)
 #: Strength of the prior that a label follows the others as all do.
 GATE_PRIOR = 100.0
 
@@ -230,7 +228,7 @@ def _fit_weights(entries: list[Entries]) -> Array:
     while True:
         weights = np.zeros(len(entries[0].features))
         weights[some] = _newton(entries, some)
-        wrong = some[(weights[some] < 0) & np.isin(some, _SHIFTS)]
+        wrong = some[(weights[some] < 0) & (some > 0)]
         if not len(wrong):
             return weights
         some = np.setdiff1d(some, wrong)

@@ -35,15 +35,13 @@ LEAST_SHARE = 0.01
 class Weights(NamedTuple):
     """Weights of what known labels say about the log-odds of unknown ones.
 
-    ``slope`` makes log-odds steeper with the share of known labels, and ``prior`` adds
-    that share of the log-odds of the posterior over sets with nothing known;
-    ``gaussian`` and ``sets`` multiply the shifts of the two models.
+    ``slope`` makes log-odds steeper with the share of known labels; ``gaussian`` and
+    ``sets`` multiply the shifts of the two models.
     """
 
     slope: float
     gaussian: float
     sets: float
-    prior: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,12 +49,12 @@ class JointModel:
     r"""Labels of a row given its log-odds and some of its labels.
 
     .. math:: \mathrm{logit}\, P(y_j = 1 \mid x, y_K) =
-              s_j + \kappa_j\, (t\,(a\, s_j + b\, u_j) + g\, d^G_j + h\, d^S_j)
+              s_j + \kappa_j\, (a\, t\, s_j + g\, d^G_j + h\, d^S_j)
 
     with the log-odds s of the classifier, the share t of known labels, the shift
     :math:`d^G` of a Gaussian conditional of residuals, and the shift :math:`d^S` of the
-    posterior over label sets seen in training, whose log-odds with nothing known are u.
-    Shifts and t are 0 where nothing is known.
+    posterior over label sets seen in training. Shifts and t are 0 where nothing is
+    known.
 
     Attributes
     ----------
@@ -67,7 +65,7 @@ class JointModel:
     sharpness : Sharpness
         How far scores and known labels decide between them.
     weights : Weights
-        a, g, h and b; all 0 where labels say nothing about each other.
+        a, g and h; all 0 where labels say nothing about each other.
     gates : ndarray of shape (n_labels,)
         κ, how far each label follows the others: 0 for one that is left unchanged.
     """
@@ -191,12 +189,10 @@ def _parts(
 ) -> tuple[Array, ...]:
     nothing = np.full_like(log_odds, np.nan)
     before = marginals(model.sets, model.sharpness, log_odds, nothing)
-    prior = _set_log_odds(before)
     return (
         share * log_odds,
         gaussian_shift(log_odds, shift),
-        _set_log_odds(sets) - prior,
-        share * prior,
+        _set_log_odds(sets) - _set_log_odds(before),
     )
 
 

@@ -11,7 +11,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from homi.base._compat import Interval, StrOptions
 from homi.base.scaling import Scaler
 from homi.linear import LossName
-from homi.methods.label_models import LabelModel, fit_linear, fit_wrapped
+from homi.methods.label_models import LabelModel, LinearModel, fit_linear, fit_wrapped
 from homi.methods.labelwise import MarginClassifier
 from homi.typing import Array, Fields, Indices, Matrix, RandomState
 
@@ -142,5 +142,11 @@ class BinaryRelevance(MarginClassifier):
         if self.estimator is not None:
             self.estimator_ = self._model.classifier
             return
-        linear, self.sigmoids_ = self._model
-        self.coef_, self.intercept_ = linear.coef.T, linear.intercept
+        set_linear_model(self, self._model)
+
+
+def set_linear_model(model: BinaryRelevance, fitted: LinearModel) -> None:
+    """Set the fitted attributes of a model without ``estimator``."""
+    model._model = fitted
+    linear, model.sigmoids_ = fitted
+    model.coef_, model.intercept_ = linear.coef.T, linear.intercept

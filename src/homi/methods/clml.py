@@ -121,6 +121,7 @@ class CLML(UnweightedMixin, MomentsClassifier):  # type: ignore[misc]
     _label_squares = 2
     _unweighted = "its graph counts the neighbors of a row one by one"
     _parameter_constraints = {
+        **MomentsClassifier._parameter_constraints,
         "alpha": [Interval(Real, 0, None, closed="left")],
         "beta": [Interval(Real, 0, None, closed="left")],
         "lam1": [Interval(Real, 0, None, closed="left")],
@@ -131,10 +132,6 @@ class CLML(UnweightedMixin, MomentsClassifier):  # type: ignore[misc]
             StrOptions({"accuracy"}),
             Interval(Real, None, None, closed="neither"),
         ],
-        "fit_intercept": ["boolean"],
-        "standardize": ["boolean"],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
     }
 
     def __init__(

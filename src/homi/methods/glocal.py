@@ -106,6 +106,7 @@ class GLOCAL(MomentsClassifier):
 
     _label_squares = 2
     _parameter_constraints = {
+        **MomentsClassifier._parameter_constraints,
         "lam": [Interval(Real, 0, None, closed="neither")],
         "lam_local": [Interval(Real, 0, None, closed="left")],
         "lam_global": [Interval(Real, 0, None, closed="left")],
@@ -113,10 +114,6 @@ class GLOCAL(MomentsClassifier):
         "n_latent": [Interval(Integral, 1, None, closed="left")],
         "n_correlation": [Interval(Integral, 1, None, closed="left")],
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "fit_intercept": ["boolean"],
-        "standardize": ["boolean"],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
         "random_state": ["random_state"],
     }
 

@@ -9,15 +9,19 @@ from numbers import Integral
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import check_random_state
 
 from homi.arrays import dense
 from homi.base._compat import Interval
-from homi.base.classifier import MultiLabelClassifier, agreeing, strictly_inside
+from homi.base.classifier import agreeing
 from homi.base.targets import Target
 from homi.base.weights import UnweightedMixin
 from homi.methods.binary_relevance import BinaryRelevance
-from homi.methods.wrapping import label_probabilities, seeded, takes_sparse
+from homi.methods.wrapping import (
+    WrappingClassifier,
+    label_probabilities,
+    seeded,
+)
 from homi.typing import Array, Indices, Mask, Matrix, RandomState
 
 #: Iterations of balanced k-means.
@@ -43,7 +47,7 @@ class Node:
     estimator: BaseEstimator
 
 
-class HOMER(UnweightedMixin, MultiLabelClassifier):
+class HOMER(UnweightedMixin, WrappingClassifier):
     r"""Hierarchy of multi-label classifiers by Tsoumakas, Katakis and Vlahavas.
 
     Balanced k-means divides the labels into k clusters of similar labels, each of these
@@ -137,15 +141,6 @@ class HOMER(UnweightedMixin, MultiLabelClassifier):
         for label, product, reached in _leaves(self.root_, X, *start):
             P[:, label], predicted[:, label] = product, reached
         return agreeing(P, predicted) - 0.5
-
-    def _probabilities(self, scores: Array) -> Array:
-        return strictly_inside(scores + 0.5)
-
-    def __sklearn_tags__(self) -> Tags:
-        """Return scikit-learn's tags."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = takes_sparse(self.estimator)
-        return tags
 
 
 @dataclass(frozen=True)

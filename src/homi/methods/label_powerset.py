@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from homi.arrays import dense
 from homi.base._compat import Interval
-from homi.base.classifier import MultiLabelClassifier, agreeing
+from homi.base.classifier import agreeing
 from homi.base.scaling import Scaler
 from homi.base.targets import Target
 from homi.base.weights import UnweightedMixin
-from homi.methods.wrapping import seeded, takes_sparse
+from homi.methods.wrapping import WrappingClassifier, seeded
 from homi.typing import Array, Indices, Matrix, RandomState
 
 _DEFAULT = LogisticRegression(C=0.03, tol=1e-4, max_iter=2000)
@@ -27,7 +27,7 @@ _DEFAULT = LogisticRegression(C=0.03, tol=1e-4, max_iter=2000)
 _EDGE = 1e-12
 
 
-class LabelPowerset(UnweightedMixin, MultiLabelClassifier):
+class LabelPowerset(UnweightedMixin, WrappingClassifier):
     r"""Label powerset: every label set that occurs is a class.
 
     One multiclass classifier estimates the probability of each label set s. The most
@@ -140,12 +140,6 @@ class LabelPowerset(UnweightedMixin, MultiLabelClassifier):
 
     def _probabilities(self, scores: Array) -> Array:
         return np.clip(scores + 0.5, _EDGE, 1.0 - _EDGE)
-
-    def __sklearn_tags__(self) -> Tags:
-        """Return scikit-learn's tags."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = takes_sparse(self.estimator)
-        return tags
 
 
 def label_sets(

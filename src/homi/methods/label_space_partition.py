@@ -6,19 +6,22 @@ from numbers import Real
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import check_random_state
 
 from homi.arrays import columns_of, dense
 from homi.base._compat import Interval
-from homi.base.classifier import MultiLabelClassifier, strictly_inside
 from homi.base.targets import Target
 from homi.base.weights import UnweightedMixin
 from homi.methods.label_powerset import LabelPowerset
-from homi.methods.wrapping import label_probabilities, seeded, takes_sparse
+from homi.methods.wrapping import (
+    WrappingClassifier,
+    label_probabilities,
+    seeded,
+)
 from homi.typing import Array, Indices, Matrix, RandomState
 
 
-class LabelSpacePartition(UnweightedMixin, MultiLabelClassifier):
+class LabelSpacePartition(UnweightedMixin, WrappingClassifier):
     r"""Communities of labels that occur together, each with its own classifier.
 
     The graph of the labels has an edge between two labels that is as heavy as the
@@ -112,15 +115,6 @@ class LabelSpacePartition(UnweightedMixin, MultiLabelClassifier):
         for part, model in zip(self.label_parts_, self.estimators_, strict=True):
             P[:, part] = label_probabilities(model, X, len(part))
         return P - 0.5
-
-    def _probabilities(self, scores: Array) -> Array:
-        return strictly_inside(scores + 0.5)
-
-    def __sklearn_tags__(self) -> Tags:
-        """Return scikit-learn's tags."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = takes_sparse(self.estimator)
-        return tags
 
 
 def communities(weights: Array, resolution: float) -> list[Indices]:

@@ -88,13 +88,10 @@ class LEML(MomentsClassifier):
     """
 
     _parameter_constraints = {
+        **MomentsClassifier._parameter_constraints,
         "rank": [Interval(Integral, 1, None, closed="left")],
         "lam": [Interval(Real, 0, None, closed="neither")],
         "threshold": [Interval(Real, None, None, closed="neither")],
-        "fit_intercept": ["boolean"],
-        "standardize": ["boolean"],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
     }
 
     def __init__(

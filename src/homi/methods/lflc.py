@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral, Real
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -109,13 +109,10 @@ class LFLC(MomentsClassifier):
 
     _label_squares = 2
     _parameter_constraints = {
+        **MomentsClassifier._parameter_constraints,
         "lam": [Interval(Real, 0, None, closed="neither")],
         "eta": [Interval(Real, 0, None, closed="left")],
         "balance": [Interval(Real, 0, 1, closed="both")],
-        "fit_intercept": ["boolean"],
-        "standardize": ["boolean"],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
     }
 
     def __init__(

@@ -85,9 +85,7 @@ class MLkNN(UnweightedMixin, MultiLabelClassifier):
                 f"neighbors need at least 2 rows, got n_samples = {n}; pass more rows."
             )
         k = min(self.n_neighbors, n - 1)
-        self._neighbors = NearestNeighbors(n_neighbors=k).fit(X)
-        self._is_sparse = sparse.issparse(X)
-        self._indicator = sparse.csr_array(target.indicator)
+        set_training_rows(self, X, sparse.csr_array(target.indicator), k)
         found = self._neighbors.kneighbors(X, k + 1, return_distance=False)
         counts = _count(without_self(found), self._indicator)
         self.posterior_ = _posterior(counts, self._indicator, k, self.smoothing)
@@ -101,6 +99,21 @@ class MLkNN(UnweightedMixin, MultiLabelClassifier):
 
     def _probabilities(self, scores: Array) -> Array:
         return scores + 0.5
+
+
+def training_rows(model: MLkNN) -> tuple[Matrix, sparse.csr_array, int]:
+    """Return the rows and labels that neighbors are taken from, and their number."""
+    # scikit-learn keeps the rows it was fitted to in a private attribute only.
+    neighbors = model._neighbors
+    return neighbors._fit_X, model._indicator, int(neighbors.n_neighbors)
+
+
+def set_training_rows(
+    model: MLkNN, X: Matrix, indicator: sparse.csr_array, k: int
+) -> None:
+    """Set the rows and labels that neighbors are taken from, and their number."""
+    model._neighbors = NearestNeighbors(n_neighbors=k).fit(X)
+    model._is_sparse, model._indicator = sparse.issparse(X), indicator
 
 
 def _count(found: Indices, Y: sparse.csr_array) -> Indices:

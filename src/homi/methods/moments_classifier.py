@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
+from numbers import Integral, Real
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from homi.base._compat import Interval
 from homi.base.classifier import LinearMultiLabelClassifier
 from homi.base.weights import SampleWeightMixin
 from homi.moments import Moments
@@ -34,6 +36,13 @@ class MomentsClassifier(SampleWeightMixin, LinearMultiLabelClassifier):
     A subclass has the parameters ``standardize``, ``fit_intercept``, ``max_iter`` and
     ``tol``.
     """
+
+    _parameter_constraints = {
+        "fit_intercept": ["boolean"],
+        "standardize": ["boolean"],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+    }
 
     standardize: bool
     fit_intercept: bool

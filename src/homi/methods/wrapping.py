@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils import get_tags
+from sklearn.utils import Tags, get_tags
 
+from homi.base.classifier import MultiLabelClassifier, strictly_inside
 from homi.typing import Array, Matrix
 
 
@@ -16,7 +17,7 @@ def seeded(estimator: BaseEstimator, rng: np.random.RandomState) -> BaseEstimato
     return copy.set_params(**{name: rng.randint(2**31 - 1) for name in seeds})
 
 
-def takes_sparse(estimator: BaseEstimator) -> bool:
+def takes_sparse(estimator: BaseEstimator | None) -> bool:
     """Return False for a classifier that refuses sparse rows."""
     if not hasattr(estimator, "__sklearn_tags__"):
         return True
@@ -37,3 +38,18 @@ def label_probabilities(model: BaseEstimator, X: Matrix, n_labels: int) -> Array
             "scikit-learn's OneVsRestClassifier."
         )
     return np.asarray(P, dtype=float)
+
+
+class WrappingClassifier(MultiLabelClassifier):
+    """Base class of classifiers made of copies of ``estimator``; scores are P - 1/2."""
+
+    estimator: BaseEstimator | None
+
+    def _probabilities(self, scores: Array) -> Array:
+        return strictly_inside(scores + 0.5)
+
+    def __sklearn_tags__(self) -> Tags:
+        """Return scikit-learn's tags."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = takes_sparse(self.estimator)
+        return tags

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral, Real
@@ -25,10 +24,10 @@ from homi.model.fitted_attributes import fitted_attributes
 from homi.model.graphs import GRAPHS, warn_of_few_rows
 from homi.model.kernel_map import KERNELS
 from homi.model.partial_fit import PartialFitMixin
-from homi.model.requires import check, paragraph
+from homi.model.requires import check, documents_requirements
 from homi.model.route import Fitted, choose_route
 from homi.model.rows_input import InMemoryRows, RowsInput
-from homi.model.sweeps import SweepCallbacks, warn_of_sweeps
+from homi.model.sweep_callbacks import SweepCallbacks, warn_of_sweeps
 from homi.model.weights import check_label_weight
 from homi.typing import Array, Fields, Matrix, MatrixLike, RandomState
 
@@ -36,6 +35,7 @@ from homi.typing import Array, Fields, Matrix, MatrixLike, RandomState
 _NEIGHBORS = 10
 
 
+@documents_requirements
 class HOMI(
     ExplainMixin,
     KnownLabelsMixin,
@@ -365,10 +365,3 @@ class HOMI(
         if not solution.converged:
             warn_of_sweeps(self.history_, self.max_iter, self.tol)
         return self
-
-
-if HOMI.__doc__ is not None:
-    _lines = textwrap.fill(paragraph(), 84, break_on_hyphens=False)
-    HOMI.__doc__ = HOMI.__doc__.replace(
-        "    {requires}", textwrap.indent(_lines, "    ")
-    )

@@ -105,8 +105,9 @@ class HOMICV(ExplainMixin, SummaryMixin, AddLabelCVMixin, CrossValidatedFit):
         it would take gigabytes, or of more than 20,000 rows that are not in memory.
     logistic : bool or "auto", default="auto"
         Whether to average log-odds with those of a logistic regression of each label,
-        by the share with the greatest held-out likelihood. "auto" fits one where X is
-        sparse, as texts are, has at most 20,000 rows, and ``time_budget`` is not over.
+        by the share with the greatest held-out likelihood. "auto" fits one where at
+        most a fifth of the values differ from 0, as of texts, there are at most 20,000
+        rows, and ``time_budget`` is not over.
     calibration : "sigmoid" or None, default="sigmoid"
         Whether scores become log-odds. None for the scores of ``best_estimator_`` as
         they are.

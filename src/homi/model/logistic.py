@@ -9,13 +9,12 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit
 
-from homi.arrays import dense
 from homi.linalg import Array
 from homi.linear import LinearMargins, fit_margins, held_out_margins, log_loss
 from homi.model.batches import Batches, Sample, is_whole
 from homi.model.fold_scores import held_out_rows
 from homi.model.search import Search
-from homi.typing import Indices, Matrix
+from homi.typing import Indices
 
 #: Values of C that are compared, times the variance of the rows: from weak to strong.
 _STRENGTHS = (3.0, 10.0, 30.0, 100.0)
@@ -24,7 +23,9 @@ _TOL = 1e-2
 _MAX_ITER = 200
 #: Folds of the held-out margins.
 _FOLDS = 5
-#: Most values of the rows times labels: minutes.
+#: Share of values other than 0 up to which rows are sparse, in whatever form.
+_MOST_VALUES = 0.2
+#: Most such values times labels: minutes.
 _MOST_PRODUCTS = 1e9
 
 
@@ -38,16 +39,18 @@ class Logistic(NamedTuple):
 def wants_logistic(
     batches: Batches, logistic: bool | str, *, is_late: bool = False
 ) -> bool:
-    """Return True if it was asked for, or rows are sparse and there is time.
+    """Return True if it was asked for, or most values are 0 and there is time.
 
     Rows with a value for each feature gain nothing by it.
     """
     if isinstance(logistic, bool):
         return logistic
     X, Y, *_ = batches.sample
-    if is_late or not is_whole(batches) or not sparse.issparse(X):
+    if is_late or not is_whole(batches):
         return False
-    return bool(float(X.nnz) * Y.shape[1] <= _MOST_PRODUCTS)
+    count = float(X.nnz if sparse.issparse(X) else np.count_nonzero(X))
+    is_sparse = count <= _MOST_VALUES * X.shape[0] * X.shape[1]
+    return is_sparse and count * Y.shape[1] <= _MOST_PRODUCTS
 
 
 def fit_logistic(
@@ -71,7 +74,7 @@ def fit_logistic(
     logistic : Logistic
         Fitted to all rows, with held-out margins.
     """
-    X, Y = rows.X, rows.Y
+    X, Y = sparse.csr_array(rows.X), rows.Y
     C = _chosen_strength(search, seed, n_jobs) / _variance(X)
 
     def fit(places: Indices) -> LinearMargins:
@@ -91,7 +94,8 @@ _fit = partial(fit_margins, loss="log", tol=_TOL, max_iter=_MAX_ITER)
 
 def _chosen_strength(search: Search, seed: int, n_jobs: int | None) -> float:
     """Return the strength of greatest likelihood on held-out rows."""
-    X, Y, cells = search.features.X, search.features.Y, search.features.cells
+    sample = search.features
+    X, Y, cells = sparse.csr_array(sample.X), sample.Y, sample.cells
     test = next(iter(held_out_rows(len(Y), seed)))
     train = np.setdiff1d(np.arange(len(Y)), test)
     # Filled-in labels are numbers between 0 and 1.
@@ -107,8 +111,7 @@ def _chosen_strength(search: Search, seed: int, n_jobs: int | None) -> float:
     return _STRENGTHS[int(np.argmin(losses))]
 
 
-def _variance(X: Matrix) -> float:
+def _variance(X: sparse.csr_array) -> float:
     """Return the mean squared distance of the rows from their mean."""
-    squares = X.multiply(X) if sparse.issparse(X) else X * X
-    mean = np.asarray(dense(X.mean(axis=0))).ravel()
-    return float(squares.sum() / X.shape[0] - mean @ mean) or 1.0
+    mean = np.asarray(X.mean(axis=0)).ravel()
+    return float(X.data @ X.data / X.shape[0] - mean @ mean) or 1.0

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from numbers import Real
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
+
+C = TypeVar("C", bound=type)
 
 #: A number above 0.
 POSITIVE = "a positive number"
@@ -98,6 +101,15 @@ def paragraph() -> str:
         + ". ".join(f"{way[0].upper()}{way[1:]}" for way in ways)
         + ". With γ = 0 there is no graph, and ``graph`` may be anything."
     )
+
+
+def documents_requirements(cls: C) -> C:
+    """Write the paragraph into the docstring of a class, at ``{requires}``."""
+    if cls.__doc__ is not None:
+        lines = textwrap.fill(paragraph(), 84, break_on_hyphens=False)
+        indented = textwrap.indent(lines, "    ")
+        cls.__doc__ = cls.__doc__.replace("    {requires}", indented)
+    return cls
 
 
 def _is_allowed(

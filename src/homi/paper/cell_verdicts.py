@@ -15,7 +15,7 @@ from homi.metrics import PAPER_METRICS
 from homi.paper.data_tables import printed_tables
 from homi.paper.printed import Printed, printed_results
 from homi.paper.published import LOSSES
-from homi.paper.results import PaperResults
+from homi.paper.results import SETTING, PaperResults
 from homi.typing import Fields
 
 REPRODUCED, EXPLAINED, OPEN, NO_DATA = "reproduced", "explained", "open", "not run"
@@ -25,9 +25,6 @@ _DIGIT = 0.001
 
 #: Neighbors that the paper states: 10, but for two data sets.
 _STATED_NEIGHBORS = {"emotions": 2, "bibtex": 2}
-
-#: Columns of the table of settings that were tried, but for the losses.
-SETTING = ("rows", "gamma", "n_neighbors", "lam", "sweeps", "folds")
 
 
 @dataclass(frozen=True)
@@ -103,18 +100,29 @@ def nearest_setting(
     tried: pd.DataFrame, dataset: str, metric: str, printed: Printed
 ) -> str:
     """Say which of the settings tried comes nearest to a printed loss, and how near."""
-    here = tried[tried["dataset"] == dataset] if metric in LOSSES else tried.iloc[:0]
-    if here.empty:
+    means = tried_settings(tried, dataset)
+    if means.empty or metric not in LOSSES:
         return ""
-    means = here.groupby(list(SETTING))[list(LOSSES)].mean()
-    gaps = (means[metric] - printed.mean).abs()
-    best = gaps.idxmin()
+    best = (means[metric] - printed.mean).abs().idxmin()
     values = " / ".join(f"{value:.3f}" for value in means.loc[best])
-    folds = here["fold"].nunique()
+    folds = means.attrs["folds"]
     return (
         f"nearest of {len(means)} settings tried ({folds} "
         f"{'fold' if folds == 1 else 'folds'}): {setting_text(best)}: {values}"
     )
+
+
+def tried_settings(tried: pd.DataFrame, dataset: str) -> pd.DataFrame:
+    """Return the mean losses of each setting tried on a data set, on all its folds.
+
+    ``attrs["folds"]`` is how many these are; settings with fewer are left out.
+    """
+    here = tried[tried["dataset"] == dataset].groupby(list(SETTING))
+    counts = here["fold"].nunique()
+    folds = int(counts.max()) if len(counts) else 0
+    means = here[list(LOSSES)].mean()[counts == folds]
+    means.attrs["folds"] = folds
+    return means
 
 
 def setting_text(setting: tuple[object, ...]) -> str:

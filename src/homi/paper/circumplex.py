@@ -153,7 +153,7 @@ def _draw_labels(axes: Axes, names: Sequence[str], angles: Sequence[float]) -> N
         bold: Look = {"ha": side, "va": "center", "color": BLUE, "weight": "bold"}
         bold |= {"fontsize": 11}
         axes.annotate(name, (x, y), start, arrowprops=leader, **bold)
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, frameon=False)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.07), ncols=2, frameon=False)
 
 
 def _spread(places: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -54,7 +54,8 @@ _SECTIONS = (
 
 #: What the page in the documentation shows of the report.
 DOCUMENTED_TABLES = (
-    *("ranks-of-homi", "cells", "open-cells", "deviations", "sources", "claims"),
+    *("ranks-of-homi", "cells", "open-cells", "open-cells-by-fold", "deviations"),
+    *("sources", "claims"),
     *("table-1", "table-2", "ranks", "table-7", "table-8-clean", "made-with"),
     *(f"table-{number}-side-by-side" for number in range(3, 7)),
     *(f"figure-1-emotions-as-published-gamma-{gamma}-signs" for gamma in ("001", "1")),

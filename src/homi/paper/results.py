@@ -20,6 +20,9 @@ from homi.paper.published import LOSSES, with_published
 #: The paper's symbol of each parameter that it varies.
 SYMBOLS = {"beta": "β", "gamma": "γ", "lam": "λ", "n_neighbors": "s"}
 
+#: What a setting tried for open cells consists of, besides the data set.
+SETTING = ("rows", "gamma", "n_neighbors", "lam", "sweeps", "folds")
+
 #: Methods whose printed "macro-averaging AUC" is 1 − Hamming loss on all twelve data
 #: sets; so it is in the results of the protocol as-published.
 ACCURACY_FOR_AUC = ("HOMI", "ML-LRC")
@@ -116,7 +119,7 @@ def read_paper_results(experiment: Experiment, directory: Path) -> PaperResults:
 def _tried(path: Path) -> pd.DataFrame:
     if path.is_file():
         return pd.read_csv(path)
-    return pd.DataFrame(columns=["dataset", "fold", *LOSSES])
+    return pd.DataFrame(columns=["dataset", *SETTING, "fold", *LOSSES], dtype=float)
 
 
 def _homicv(directory: Path) -> pd.DataFrame:

@@ -23,7 +23,7 @@ from homi.typing import Matrix, MatrixLike
 def check_homicv(model: HOMICV) -> None:
     """Raise an error for parameters that are wrong on their own."""
     model._validate_params()
-    model._check_trees()
+    model._check_members()
 
 
 class HOMICVRun(Run):

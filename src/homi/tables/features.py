@@ -106,8 +106,9 @@ class TableParts(NamedTuple):
         """Number of rows."""
         if self.table is not None:
             return int(self.table.values.shape[0])
-        found = self.texts if self.texts is not None else self.vectors
-        return 0 if found is None else len(found)
+        if self.texts is not None:
+            return len(self.texts)
+        return 0 if self.vectors is None else int(self.vectors.shape[0])
 
     def rows(self, rows: Any) -> TableParts:
         """Return some of the rows."""

@@ -28,4 +28,4 @@ def sample_of(parts: TableParts, y: Any) -> tuple[TableParts, Any]:
 
 def held_out_score(X: Matrix, y: Any) -> float:
     """Return the cross-validated log-likelihood of a linear HOMICV."""
-    return float(HOMICV(kernels=(), trees=False).fit(X, y).best_score_)
+    return float(HOMICV(kernels=(), trees=False, logistic=False).fit(X, y).best_score_)

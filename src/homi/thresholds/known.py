@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from homi.base.classifier import MultiLabelClassifier, agreeing
 from homi.base.frames import like_frame
@@ -102,8 +102,8 @@ class KnownDecisionsMixin(MultiLabelClassifier):
                 "known labels need a threshold for each label; tune with another "
                 "strategy than 'cardinality' and 'joint', or use estimator_."
             )
-        n = _num_samples(rows)
-        given = check_known(known, self.label_names_, n)
+        # Columns have the names of these labels; the classifier compares the rows.
+        given = check_known(known, self.label_names_, (*np.shape(known), 0)[0])
         model, log_odds, Y = classifier._given(rows, given)
         decisions = self._rule(model.log_odds(log_odds, Y))
         decisions = np.where(np.isnan(Y), decisions, KNOWN * (2.0 * Y - 1.0))

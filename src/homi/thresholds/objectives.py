@@ -8,18 +8,20 @@ of its lines.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from homi.metrics import METRICS, Metric
 from homi.metrics.checks import check_labels
-from homi.typing import Array, Mask, MatrixLike
+from homi.typing import Array, Indices, Mask, MatrixLike
+
+D = TypeVar("D", bound=np.generic)
 
 Lines = Literal["rows", "columns", "whole"]
-#: A number or an array of counts, broadcast against the others.
-Count = Any
+#: An array of counts, broadcast against the others.
+Count: TypeAlias = Array | Indices
 
 
 class Objective(NamedTuple):
@@ -29,7 +31,7 @@ class Objective(NamedTuple):
     value: Callable[[Count, Count, Count], Array]
     metric: Metric
 
-    def arranged(self, matrix: NDArray[Any]) -> NDArray[Any]:
+    def arranged(self, matrix: NDArray[D]) -> NDArray[D]:
         """Return the matrix with one row per line."""
         if self.lines == "whole":
             return matrix.reshape(1, -1)

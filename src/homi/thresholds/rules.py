@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from sklearn.linear_model import Ridge
@@ -14,6 +14,10 @@ from sklearn.preprocessing import StandardScaler
 from homi.thresholds.joint import fit_joint
 from homi.thresholds.search import best_global, best_k, best_per_label, midpoint
 from homi.typing import Array, Indices, Mask
+
+if TYPE_CHECKING:
+    from homi.thresholds.calibrate import CalibrationMaps
+    from homi.thresholds.tuned import TunedThresholds
 
 #: A label with fewer positives keeps the global threshold: each of its held-out
 #: positives was scored by a model that had seen at most one other.
@@ -193,3 +197,24 @@ FITS: dict[str, Callable[[Array, Mask, str, Array | None], Rule]] = {
     "top_k": _fit_top_k,
     "joint": fit_joint,
 }
+
+
+def fitted_rule(model: TunedThresholds) -> tuple[SeenLabels, CalibrationMaps | None]:
+    """Return the rule of a fitted model, and its maps to probabilities, if any."""
+    return model._rule, getattr(model, "_maps", None)
+
+
+def set_rule(
+    model: TunedThresholds, found: SeenLabels, maps: CalibrationMaps | None = None
+) -> None:
+    """Set the rule, the public attribute of its strategy, and the maps, if any."""
+    model._rule, rule = found, found.rule
+    if maps is not None:
+        model._maps = maps
+    if isinstance(rule, Thresholds):
+        model.thresholds_ = np.full(len(found.seen), np.inf)
+        model.thresholds_[found.seen] = rule.values
+    elif isinstance(rule, TopLabels):
+        model.top_k_ = rule.k
+    elif isinstance(rule, Cardinality):
+        model.cardinality_ = rule.regression

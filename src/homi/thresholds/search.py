@@ -52,7 +52,8 @@ def _gains(
     """Return the change of the line's value at each score as the threshold falls."""
     scores, truth = criterion.arranged(S), criterion.arranged(Y)
     order = np.argsort(-scores, axis=1, kind="stable")
-    found, of_lines = np.take_along_axis(truth, order, axis=1), np.ones(len(truth))
+    found: Array | Mask = np.take_along_axis(truth, order, axis=1)
+    of_lines = np.ones(len(truth))
     predicted = np.arange(truth.shape[1] + 1)
     if cells is not None:
         weights, given = criterion.weights(cells)

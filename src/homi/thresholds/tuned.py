@@ -25,7 +25,7 @@ from homi.thresholds.choose import choose_strategy, unseen_labels
 from homi.thresholds.known import KnownDecisionsMixin
 from homi.thresholds.objectives import OBJECTIVES
 from homi.thresholds.reliability import expected_calibration_error
-from homi.thresholds.rules import FITS, Cardinality, Thresholds, TopLabels, fit_rule
+from homi.thresholds.rules import FITS, Thresholds, fit_rule, set_rule
 from homi.thresholds.scores import (
     CrossValidation,
     fit_held_out,
@@ -35,11 +35,7 @@ from homi.thresholds.scores import (
     label_scores,
     takes_missing_labels,
 )
-from homi.thresholds.wrapper import (
-    WrappedClassifier,
-    canonical_rows,
-    shuffled_folds,
-)
+from homi.thresholds.wrapper import WrappedClassifier, canonical_rows, shuffled_folds
 from homi.typing import Array, Mask, MatrixLike, RandomState
 
 P = ParamSpec("P")
@@ -294,7 +290,7 @@ class TunedThresholds(KnownDecisionsMixin, WrappedClassifier):
         }
         tests = (rows for _, rows in folds.split(S))
         self.strategy_ = choose_strategy(unseen, Y, objective, tests, cells)
-        self._rule = fit_rule(S, Y, self.objective, self.strategy_, cells)
+        set_rule(self, fit_rule(S, Y, self.objective, self.strategy_, cells))
         predictions = {
             "before": own,
             "after": self._rule(S) > 0,
@@ -303,18 +299,6 @@ class TunedThresholds(KnownDecisionsMixin, WrappedClassifier):
         self.held_out_score_ = {
             k: objective.score(Y, p, cells) for k, p in predictions.items()
         }
-        self._show_rule(Y.shape[1])
-
-    def _show_rule(self, n_labels: int) -> None:
-        """Set the public attribute of the strategy."""
-        rule = self._rule.rule
-        if isinstance(rule, Thresholds):
-            self.thresholds_ = np.full(n_labels, np.inf)
-            self.thresholds_[self._rule.seen] = rule.values
-        elif isinstance(rule, TopLabels):
-            self.top_k_ = rule.k
-        elif isinstance(rule, Cardinality):
-            self.cardinality_ = rule.regression
 
     def _calibrate(
         self, S: Array, Y: Mask, P: Array, folds: KFold, cells: Array | None

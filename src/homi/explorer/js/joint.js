@@ -9,7 +9,7 @@ const jointModel = ({ covariance, members, ends, prior, sharpness, weights, gate
     for (let j = i; j < size; j++, k++) C[i * size + j] = C[j * size + i] = covariance[k];
   }
   const [scoresFactor, knownFactor] = sharpness;
-  const [slope, gaussian, sets, unknown] = weights;
+  const [slope, gaussian, sets] = weights;
   const hasEffect = weights.some(Boolean);
   const deviation = (p) => Math.sqrt(Math.max(p * (1 - p), leastVariance));
 
@@ -84,10 +84,9 @@ const jointModel = ({ covariance, members, ends, prior, sharpness, weights, gate
         let shift = 0;
         for (let k = 0; k < K.length; k++) shift += C[u * size + K[k]] * v[k];
         const byErrors = bent(p + deviation(p) * shift) - bent(p);
-        const priorOdds = setLogOdds(before[u]);
-        const bySets = setLogOdds(after[u]) - priorOdds;
-        const byShare = (known.size / size) * (slope * s[u] + unknown * priorOdds);
-        found[u] = sigmoid(s[u] + gates[u] * (byShare + gaussian * byErrors + sets * bySets));
+        const bySets = setLogOdds(after[u]) - setLogOdds(before[u]);
+        const total = (slope * known.size * s[u]) / size + gaussian * byErrors + sets * bySets;
+        found[u] = sigmoid(s[u] + gates[u] * total);
       }
     }
     for (const [j, y] of known) found[j] = y;
