@@ -157,7 +157,7 @@ def bare(tmp_path_factory):
         f"{a},{b},{c},{d},{'red' if a > 0 else 'blue'},{a > 0:d},{b > 0:d}"
         for a, b, c, d in rows
     ]
-    head = "a,b,c,d,color,x,y"
+    head = "a,b,c,d,color,tag_x,tag_y"
     (directory / "train.csv").write_text("\n".join([head, *lines]) + "\n")
     code = f"""{WITHOUT_EXTRAS}
 assert not run("fit", "train.csv", "--labels=tag_*", "--paper", "-o", "model.homi")
