@@ -157,7 +157,7 @@ def bare(tmp_path_factory):
         f"{a},{b},{c},{d},{'red' if a > 0 else 'blue'},{a > 0:d},{b > 0:d}"
         for a, b, c, d in rows
     ]
-    head = "a,b,c,d,color,tag_x,tag_y"
+    head = "a,b,c,d,color,x,y"
     (directory / "train.csv").write_text("\n".join([head, *lines]) + "\n")
     code = f"""{WITHOUT_EXTRAS}
 assert not run("fit", "train.csv", "--labels=tag_*", "--paper", "-o", "model.homi")
@@ -185,7 +185,7 @@ def test_the_core_fits_and_predicts_without_any_extra(bare):
     directory, result = bare
     assert "The core works." in result.stdout, result.stderr
     tags = (directory / "tags.csv").read_text().splitlines()
-    assert tags[0] == "color,tag_x,tag_y"
+    assert tags[0] == "color,x,y"
     assert len(tags) == 61
 
 
