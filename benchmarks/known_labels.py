@@ -60,7 +60,9 @@ Written by `python benchmarks/known_labels.py`: `HOMICV(logistic=False)`, means 
 {folds} folds; on large data sets also `trees=False`, to save time, with these numbers
 of folds: {large}.
 At most {rows:,} test rows of a fold. A share of the labels of each test row, at random,
-is known; the tables are of the others.
+is known; the tables are of the others. Weights, shrinkage and gates are those of the
+training rows, but the form of the joint model and its constants were compared on these
+data sets, too: the figures may be a little optimistic.
 """
 
 KNOWN = """
