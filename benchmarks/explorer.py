@@ -44,6 +44,14 @@ MODELS: dict[str, dict[str, Any]] = {
     "delicious": {"widths": [], "trees": False},
 }
 
+#: Pictures of the documentation.
+PICTURES = {
+    "emotions": "explorer_6.png",
+    "enron-40": "explorer_40.png",
+    "CAL500": "explorer.png",
+    "delicious": "explorer_983.png",
+}
+
 #: Most kilobytes of each part of the page, and of all together.
 BUDGET = {
     "labels": 50,
@@ -199,7 +207,7 @@ def write_page(
     return path, taken, Y.shape, parts
 
 
-def picture(browser: Browser, path: Path, directory: Path, labels: int) -> None:
+def picture(browser: Browser, path: Path, target: Path) -> None:
     """A small picture of the graph, with its most central label chosen."""
     context = browser.new_context(viewport={"width": 1280, "height": 1500})
     page = context.new_page()
@@ -211,7 +219,7 @@ def picture(browser: Browser, path: Path, directory: Path, labels: int) -> None:
     context.close()
     image = Image.open(io.BytesIO(raw)).convert("RGB")
     image = image.quantize(64, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
-    image.save(directory / f"explorer_{labels}.png", optimize=True)
+    image.save(target, optimize=True)
 
 
 def row(name: str, action: str, pairs: list[tuple]) -> str:
@@ -291,8 +299,8 @@ def main() -> None:
             for name, page in pages.items()
         }
         if options.pictures:
-            for path, _, (_, labels), _ in pages.values():
-                picture(browser, path, options.pictures, labels)
+            for name, page in pages.items():
+                picture(browser, page[0], options.pictures / PICTURES[name])
         version = browser.version
         browser.close()
         loads.append(os.getloadavg()[0])
