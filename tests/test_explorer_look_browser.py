@@ -3,7 +3,6 @@
 Pictures of it are kept where ``HOMI_SHOTS`` says, for a person to look at.
 """
 
-import itertools
 import os
 from pathlib import Path
 
@@ -150,18 +149,15 @@ def test_texts_stand_out_and_signs_are_told_apart_by_all_eyes(six):
 # For all
 
 
-@pytest.mark.parametrize(
-    ("scheme", "rules"), [("light", {}), ("dark", {"runOnly": ["color-contrast"]})]
-)
-def test_the_rules_of_accessibility_are_kept(six, scheme, rules):
+def test_the_rules_of_accessibility_are_kept(six):
     axe = pytest.importorskip(
         "axe_playwright_python.sync_playwright",
         reason="no axe-core; pip install 'homi-learn[test]'",
     )
-    six.open(1280, scheme)
+    six.open()
     six.look_for("sad", "Enter")
     six.know(4, 1)
-    results = axe.Axe().run(six.page, options=rules)
+    results = axe.Axe().run(six.page)
     assert results.violations_count == 0, results.generate_report()
     assert {"color-contrast"} <= {rule["id"] for rule in results.response["passes"]}
 
@@ -292,7 +288,7 @@ def test_many_labels_answer_at_once_and_exactly(many):
 
 def test_pictures_of_the_page(six, tmp_path):
     directory = Path(os.environ.get("HOMI_SHOTS", tmp_path))
-    for width, scheme in itertools.product([1280, 390], ["light", "dark"]):
+    for width, scheme in ((1280, "light"), (390, "dark")):
         six.open(width, scheme)
         path = directory / f"explorer-{width}-{scheme}.png"
         six.page.screenshot(path=path)
