@@ -55,7 +55,7 @@ loading: .venv/installed ; $(BIN)/python benchmarks/loading.py
 startup: .venv/installed ; $(BIN)/python benchmarks/startup.py --output docs/measured/startup.md && $(BIN)/python benchmarks/neighbors.py --output docs/measured/neighbors.md
 metrics: .venv/installed ; $(BIN)/python benchmarks/metrics.py
 scale: .venv/installed ; $(BIN)/python benchmarks/scale.py && $(BIN)/python benchmarks/scale_sparse.py --output docs/measured/scale_sparse.md && $(BIN)/python benchmarks/text.py --output docs/measured/text.md && $(BIN)/python benchmarks/wide.py --output docs/measured/wide.md && $(BIN)/python benchmarks/scale_dask.py && $(BIN)/python benchmarks/scale_model.py
-explorer: .venv/installed ; $(BIN)/python benchmarks/explorer.py --output docs/measured/explorer_speed.md
+explorer: .venv/installed ; $(BIN)/python benchmarks/explorer.py --output docs/measured/explorer_speed.md --pictures docs
 # Warnings are errors; open build/docs/index.html.
 docs: .venv/installed ; OPENBLAS_NUM_THREADS=1 MPLBACKEND=Agg $(BIN)/python -m sphinx -q -W --keep-going -n docs build/docs
 format: .venv/installed ; $(BIN)/ruff check --fix . && $(BIN)/ruff format .

@@ -14,6 +14,7 @@ delicious takes minutes.
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import platform
 import shutil
@@ -25,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from PIL import Image
 from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
 
 from homi import HOMICV
@@ -34,11 +36,20 @@ from homi.explorer import facts, write
 from homi.explorer.pack import packed
 from homi.io import load_model, save
 
-#: Options of each HOMICV.
+#: Options of each HOMICV; "enron-40" has the 40 most frequent labels of enron.
 MODELS: dict[str, dict[str, Any]] = {
     "emotions": {},
+    "enron-40": {},
     "CAL500": {},
     "delicious": {"widths": [], "trees": False},
+}
+
+#: Pictures of the documentation.
+PICTURES = {
+    "emotions": "explorer_6.png",
+    "enron-40": "explorer_40.png",
+    "CAL500": "explorer.png",
+    "delicious": "explorer_983.png",
 }
 
 #: Most kilobytes of each part of the page, and of all together.
@@ -160,12 +171,22 @@ def measure(browser: Browser, path: Path, repeats: int) -> dict[str, list[tuple]
     return times
 
 
+def labeled_rows(name: str) -> tuple[Any, pd.DataFrame]:
+    """Rows of a data set, and labels with their names."""
+    name, _, most = name.partition("-")
+    X, Y, _, label_names = load(name)
+    labels = pd.DataFrame(Y, columns=label_names)
+    if most:
+        kept = labels.sum().sort_values(kind="stable").index[-int(most) :]
+        labels = labels[[name for name in labels if name in set(kept)]]
+    return X, labels
+
+
 def fitted(name: str, models: Path | None) -> Any:
     """The model of a data set: read, or fitted and kept."""
     if models is not None and (models / f"{name}.homi").exists():
         return load_model(models / f"{name}.homi")
-    X, Y, _, label_names = load(name)
-    model = HOMICV(**MODELS[name]).fit(X, pd.DataFrame(Y, columns=label_names))
+    model = HOMICV(**MODELS[name]).fit(*labeled_rows(name))
     if models is not None:
         save(model, models / f"{name}.homi")
     return model
@@ -175,15 +196,30 @@ def write_page(
     name: str, directory: Path, models: Path | None
 ) -> tuple[Path, float, tuple[int, int], dict[str, float]]:
     """The page of a data set, seconds to write it, rows and labels, kB of parts."""
-    X, Y, _, label_names = load(name)
+    X, Y = labeled_rows(name)
     model = fitted(name, models)
     started = time.process_time()
-    known = facts(model, X, Y, label_names=label_names)
+    known = facts(model, X, Y)
     path = write(known, directory / f"{name}.html", name)
     taken = time.process_time() - started
     parts = {part: len(text) / 1e3 for part, text in packed(known).items()}
     parts["all"] = path.stat().st_size / 1e3
     return path, taken, Y.shape, parts
+
+
+def picture(browser: Browser, path: Path, target: Path) -> None:
+    """A small picture of the graph, with its most central label chosen."""
+    context = browser.new_context(viewport={"width": 1280, "height": 1500})
+    page = context.new_page()
+    page.goto(path.as_uri())
+    page.locator("html[data-complete]").wait_for(state="attached")
+    page.locator("#groups button").first.click()
+    page.mouse.move(0, 0)
+    raw = page.locator("#labels > .beside").screenshot()
+    context.close()
+    image = Image.open(io.BytesIO(raw)).convert("RGB")
+    image = image.quantize(64, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+    image.save(target, optimize=True)
 
 
 def row(name: str, action: str, pairs: list[tuple]) -> str:
@@ -243,6 +279,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=9, metavar="N")
     parser.add_argument("--output", type=Path, help="a Markdown file to write")
     parser.add_argument("--models", type=Path, help="directory of model files")
+    parser.add_argument("--pictures", type=Path, help="directory of pictures to write")
     options = parser.parse_args()
     command = next(
         filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None
@@ -261,6 +298,9 @@ def main() -> None:
             name: measure(browser, page[0], options.repeats)
             for name, page in pages.items()
         }
+        if options.pictures:
+            for name, page in pages.items():
+                picture(browser, page[0], options.pictures / PICTURES[name])
         version = browser.version
         browser.close()
         loads.append(os.getloadavg()[0])

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,11 @@ from homi.paper.best_page import ranks_table
 from homi.plots import TaggedText, draw_tagged_texts
 
 ROOT = Path(__file__).parent.parent
+#: What README.md says of the claims of the paper; lines may break anywhere.
+CLAIMS = (
+    r"of (\d+)\s+claims,\s+(\d+)\s+are\s+confirmed\s+by\s+all\s+results[^,]*,"
+    r"\s+(\d+)\s+hold\s+as\s+published[^,]*,\s+and\s+(\d+)\s+are\s+confirmed"
+)
 START, END = "<!-- ranks -->\n", "<!-- end of ranks -->\n"
 
 
@@ -34,10 +40,20 @@ def main() -> None:
 
 
 def updated(readme: str) -> str:
-    """Return the text with a new table between its two marks."""
-    before, rest = readme.split(START)
+    """Return the text with a new table between its two marks, and new counts."""
+    before, rest = with_claims(readme).split(START)
     _, after = rest.split(END)
     return f"{before}{START}{table()}{END}{after}"
+
+
+def with_claims(readme: str) -> str:
+    """Return the text with the numbers of claims that docs/report.md states."""
+    report = (ROOT / "docs" / "report.md").read_text(encoding="utf-8")
+    (counts,) = re.findall(CLAIMS.replace(r"\s+", " ").replace("of ", "Of ", 1), report)
+    new = iter(counts)
+    return re.sub(
+        CLAIMS, lambda found: re.sub(r"\d+", lambda _: next(new), found[0]), readme
+    )
 
 
 #: Entries of docs/best.md that the README shows.

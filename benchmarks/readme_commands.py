@@ -36,8 +36,7 @@ for name, is_new in (("posts.csv", False), ("new.csv", True)):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--extras", default="data,plot", help="Extras to install.")
-    arguments = parser.parse_args()
+    parser.parse_args()
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     print("| command | seconds | last line |\n| --- | --- | --- |")
     with tempfile.TemporaryDirectory(prefix="homi-readme-") as directory:
@@ -45,11 +44,14 @@ def main() -> None:
         timed("python -m venv", [sys.executable, "-m", "venv", "venv"], here)
         python = here / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
         pip = [str(python), "-m", "pip", "install", "--quiet", "--no-compile"]
-        wanted = f"{ROOT}[{arguments.extras}]"
-        timed("pip install", [*pip, wanted, "pandas"], here)
+        (extras,) = re.findall(r"pip install 'homi-learn(\[.*?\])'", readme)
+        timed("pip install", [*pip, f"{ROOT}{extras}", "pandas"], here)
         print(f"| size of the environment | | {megabytes(here / 'venv'):.0f} MB |")
         (block,) = re.findall(r"```python\n(.*?)```", readme, re.S)
         timed("the Python of the README", [str(python), "-c", block], here)
+        quick = (ROOT / "docs" / "quick_start.md").read_text(encoding="utf-8")
+        blocks = re.findall(r"```python\n(.*?)```", quick, re.S)
+        timed("docs/quick_start.md", [str(python), "-c", "\n".join(blocks)], here)
         timed("posts.csv", [str(python), "-c", FILES], here)
         for line in commands(readme):
             timed(line, [str(python), "-m", *line.split()], here)

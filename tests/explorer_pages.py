@@ -125,7 +125,7 @@ def written(directory, n_labels, names):
     model = HOMICV(**QUICK).fit(X[:300], Y[:300])
     # All terms of the joint model have an effect.
     terms = {
-        "weights": Weights(0.2, 0.9, 0.6, 0.1),
+        "weights": Weights(slope=0.2, gaussian=0.9, sets=0.6),
         "gates": np.linspace(0.2, 1.5, n_labels),
     }
     model.joint_model_ = dataclasses.replace(model.joint_model_, **terms)

@@ -13,6 +13,7 @@ from homi.dependence import ask
 from homi.io import load_model
 
 TAGS = ["tag_a", "tag_b", "tag_c"]
+NAMES = [tag.removeprefix("tag_") for tag in TAGS]  # as predictions have them
 
 
 def frame(seed, n=200):
@@ -51,11 +52,11 @@ def test_predict_with_known_labels(here):
     found = pd.read_csv(here / "out.csv")
     known = new[["tag_a", "tag_b"]]
     expected = model.predict_proba(new[["x", "y", "z"]], known=known)
-    columns = [f"probability:{tag}" for tag in TAGS]
+    columns = [f"probability:{name}" for name in NAMES]
     np.testing.assert_allclose(found[columns], expected, atol=1e-12)
     given = known["tag_a"].notna()
-    np.testing.assert_array_equal(found["tag_a"][given], known["tag_a"][given])
-    np.testing.assert_array_equal(found[TAGS], expected > 0.5)
+    np.testing.assert_array_equal(found["a"][given], known["tag_a"][given])
+    np.testing.assert_array_equal(found[NAMES], expected > 0.5)
 
 
 def test_known_labels_of_a_tuned_model(here):
@@ -67,9 +68,9 @@ def test_known_labels_of_a_tuned_model(here):
     found, new = pd.read_csv(here / "tuned.csv"), pd.read_csv(here / "new.csv")
     model, known = load_model(here / "tuned.homi"), new[["tag_a", "tag_b"]]
     expected = model.predict(new[["x", "y", "z"]], known=known)
-    np.testing.assert_array_equal(found[TAGS], expected)
+    np.testing.assert_array_equal(found[NAMES], expected)
     given = known["tag_a"].notna()
-    np.testing.assert_array_equal(found["tag_a"][given], known["tag_a"][given])
+    np.testing.assert_array_equal(found["a"][given], known["tag_a"][given])
     asked = json.loads(run("ask", *rows, "--json").stdout)["rows"]
     assert len(asked) == len(new)
 

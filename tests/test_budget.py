@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from homi.budget import Budget
-from homi.cli.source import open_file
+from homi.cli.opened_file import open_file
 from homi.datasets import load_folds, read
 from homi.streams.sources import Files
 from homi.tables.columns import Columns

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from browser import tab_of
-from explorer_pages import LABELS, Opened, Written, some_rows
-from homi import HOMI
+from explorer_pages import LABELS, QUICK, Opened, Written, some_rows
+from homi import HOMI, HOMICV
 from homi.dependence import ask
+from homi.estimators import MLkNN
 from homi.explorer import explain
 
 
@@ -193,6 +194,27 @@ def test_on_paper_everything_is_there(many):
     many.page.emulate_media(media="screen")
 
 
+def test_pages_of_little_are_drawn_without_complaints(tab, tmp_path):
+    X, Y = some_rows(5)
+    of_labels, of_one = HOMICV(**QUICK).fit(X, Y), HOMICV(**QUICK).fit(X, Y[:, :1])
+    cases = [
+        (HOMI(correlation="identity").fit(X, Y), {}),
+        (HOMI().fit(X, Y[:, 0]), {"X": X, "y": Y[:, 0]}),
+        (MLkNN().fit(X, Y), {"X": X, "y": Y}),
+        (of_labels, {}),
+        (of_labels, {"X": X}),
+        (of_labels, {"X": X, "y": Y, "rows": X[:2]}),
+        (of_one, {"X": X, "y": Y[:, :1]}),
+    ]
+    for k, (model, given) in enumerate(cases):
+        tab.open(explain(model, tmp_path / f"{k}.html", **given))
+        tab.page.locator("html[data-complete]").wait_for(state="attached")
+        tab.page.locator("#search").fill(str(model.label_names_[0]))
+        tab.page.locator("#search").press("Enter")
+        assert tab.page.locator("#card h2").inner_text() == str(model.label_names_[0])
+        assert tab.complaints == []
+
+
 def test_a_finger_chooses_a_label(chromium, page_of_six):
     with tab_of(chromium, has_touch=True, is_mobile=True) as tab:
         six = Opened(tab, page_of_six).open(390)
@@ -273,5 +295,5 @@ def test_pictures_of_the_page(six, tmp_path):
     for width, scheme in itertools.product([1280, 390], ["light", "dark"]):
         six.open(width, scheme)
         path = directory / f"explorer-{width}-{scheme}.png"
-        six.page.screenshot(path=path, full_page=True)
+        six.page.screenshot(path=path)
         assert path.stat().st_size > 10_000

@@ -185,7 +185,7 @@ def test_the_core_fits_and_predicts_without_any_extra(bare):
     directory, result = bare
     assert "The core works." in result.stdout, result.stderr
     tags = (directory / "tags.csv").read_text().splitlines()
-    assert tags[0] == "color,tag_x,tag_y"
+    assert tags[0] == "color,x,y"
     assert len(tags) == 61
 
 

@@ -14,7 +14,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 from homi import HOMI
 from homi.arrays import dense
 from homi.cli.loaded_model import load_for_rows
-from homi.cli.source import open_file
+from homi.cli.opened_file import open_file
 from homi.datasets import read
 from homi.io import ModelFileError, load_file, save
 from homi.tables.columns import Columns

@@ -9,9 +9,10 @@ import numpy as np
 import typer
 
 from homi.cli.loaded_model import load_for_rows
+from homi.cli.opened_file import open_file
 from homi.cli.options import AsJson, Force, Known, Model, Quiet, Rows, Text
 from homi.cli.output import check_table, write_table
-from homi.cli.source import open_file, read_known
+from homi.cli.source import read_known
 from homi.cli.terminal import print_json, working
 from homi.dependence import ask as questions
 from homi.typing import Fields

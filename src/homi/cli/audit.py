@@ -9,10 +9,11 @@ import typer
 from sklearn.pipeline import Pipeline
 
 from homi.cli.decisions import corrected_table
+from homi.cli.opened_file import open_file
 from homi.cli.options import AsJson, Force, Quiet, Rows
 from homi.cli.output import check_table, write_table
 from homi.cli.recipe import Recipe
-from homi.cli.source import ColumnChoice, LabeledRows, open_file
+from homi.cli.source import ColumnChoice, LabeledRows
 from homi.cli.terminal import print_json, print_note, working
 from homi.dependence import audit as audit_labels
 from homi.extras import optional

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from homi.cli.source import File, LabeledRows, with_file_name
+from homi.cli.opened_file import File, with_file_name
+from homi.cli.source import LabeledRows
 from homi.datasets.files import short
 from homi.typing import Fields
 

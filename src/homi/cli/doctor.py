@@ -37,6 +37,7 @@ _OPTIONAL = {
     "matplotlib": ("plot", "pictures"),
     "statsmodels": ("bench", "statistics of homi bench"),
     "dask": ("dask", "homi bench on a cluster"),
+    "tokenizers": ("sentences", "sentence embeddings of texts"),
 }
 
 

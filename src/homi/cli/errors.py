@@ -5,8 +5,9 @@ Exit code 0 is success, 1 an error, 2 wrong usage and 130 Ctrl-C, as in shells.
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -15,6 +16,13 @@ import typer
 from homi.extras import optional
 
 FAILED, INTERRUPTED = 1, 130
+
+#: What warnings of the library call a parameter -> the option of the command.
+_OPTIONS = {
+    "n_neighbors=": "--neighbors ",
+    "time_budget=": "--time-budget ",
+    "kernels=()": "--linear",
+}
 
 _DEBUG = ContextVar("debug", default=False)
 
@@ -54,8 +62,25 @@ def one_sentence(*, debug: bool | None = None, quiet: bool = False) -> Iterator[
         finally:
             _DEBUG.reset(token)
             if not quiet:
-                for message in dict.fromkeys(str(found.message) for found in caught):
-                    typer.echo(f"Warning: {' '.join(message.split())}", err=True)
+                for message in distinct(str(found.message) for found in caught):
+                    typer.echo(f"Warning: {message}", err=True)
+
+
+def distinct(messages: Iterable[str]) -> list[str]:
+    """Return warnings with options for parameters, once if only numbers differ.
+
+    Examples
+    --------
+    >>> distinct(["n_neighbors=9 with 5 rows", "n_neighbors=9 with 8 rows"])
+    ['--neighbors 9 with 8 rows']
+    """
+    kept = {}
+    for message in messages:
+        text = " ".join(message.split())
+        for parameter, option in _OPTIONS.items():
+            text = text.replace(parameter, option)
+        kept[re.sub(r"\d+", "#", text)] = text  # folds come before all rows
+    return list(kept.values())
 
 
 def print_error(error: Exception) -> None:

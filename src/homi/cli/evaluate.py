@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.table import Table
 
 from homi.cli.loaded_model import load_for_rows
+from homi.cli.opened_file import File, listed
 from homi.cli.options import AsJson, Embeddings, Model, Quiet, Rows, Text
-from homi.cli.source import File, listed
 from homi.cli.stdin import open_rows
 from homi.cli.tags import TagChoice
 from homi.cli.terminal import print_json, print_note, printable, working

@@ -29,7 +29,7 @@ COMMANDS = {
     "doctor": "Check the installation: versions, BLAS, threads, extras, data, a "
     "self-test.",
     "demo": "Compare HOMICV with others on genes and on texts, and draw tags of texts.",
-    "data": "Data sets: list, describe, fetch and check them.",
+    "data": "Data sets: list, describe, fetch, add and check them.",
     "bench": "Run, inspect, check, pack and report experiments.",
 }
 

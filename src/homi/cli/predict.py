@@ -10,9 +10,10 @@ import numpy as np
 import typer
 
 from homi.cli.loaded_model import LoadedModel, load_for_rows
+from homi.cli.opened_file import File
 from homi.cli.options import AsJson, Embeddings, Force, Known, Model, Quiet, Rows, Text
 from homi.cli.output import check_table, write_table
-from homi.cli.source import File, read_known
+from homi.cli.source import read_known
 from homi.cli.stdin import open_rows
 from homi.cli.terminal import print_json, working
 from homi.thresholds.scores import label_probabilities

@@ -14,6 +14,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import Pipeline
 
 from homi import HOMI, HOMICV
+from homi.cli.opened_file import with_file_name
 from homi.cli.options import (
     Budget,
     Encoder,
@@ -32,7 +33,7 @@ from homi.cli.options import (
     TextFeaturesName,
     Tune,
 )
-from homi.cli.source import LabeledRows, take_rows, with_file_name
+from homi.cli.source import LabeledRows, take_rows
 from homi.tables import TableVectorizer
 from homi.tables.columns import Columns
 from homi.thresholds import TunedThresholds

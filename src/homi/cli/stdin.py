@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from homi.cli.source import File, open_file
+from homi.cli.opened_file import File, open_file
 
 #: Most bytes that are read, and bytes of a block.
 _MOST, _BLOCK = 2**30, 2**20

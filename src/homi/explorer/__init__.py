@@ -8,7 +8,6 @@ with optional("homi.explorer"):
     from homi.explorer.facts import Facts, facts
     from homi.explorer.high_order import LabelSet, label_sets
     from homi.explorer.model import ModelSummary, summarize_model
-    from homi.explorer.notebook import Page
     from homi.explorer.rows import Row, explain_row
     from homi.explorer.waterfall import Step, Waterfalls, steps, waterfalls
 
@@ -20,7 +19,6 @@ __all__ = [
     "LabelSet",
     "ModelSummary",
     "OtherModel",
-    "Page",
     "Row",
     "Step",
     "Waterfalls",

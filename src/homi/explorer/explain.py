@@ -78,9 +78,9 @@ def explain(
 
     Returns
     -------
-    Path or Page
-        The file that was written, or the page if no path was given: a str with a
-        method ``widget`` for notebooks.
+    Path or str
+        The file that was written, or the page if no path was given: a ``Page``, a
+        str with a method ``widget`` for notebooks.
 
     Examples
     --------

@@ -101,7 +101,7 @@ def save(
     The file holds parts of the training data: the landmarks of a kernel, which are
     rows, labels in the leaves of trees, all rows of MLkNN, LIFT and BILAS with their
     labels, the vocabulary of texts, categories and, for predictions given known labels,
-    at most 1,000 label sets. ``filled_labels_``, labels of the training rows, are not
+    at most 3,000 label sets. ``filled_labels_``, labels of the training rows, are not
     saved.
 
     Examples

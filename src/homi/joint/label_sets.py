@@ -10,7 +10,7 @@ from scipy.special import log_expit
 from homi.typing import Array
 
 #: Most label sets that are kept; the most frequent ones.
-MOST_SETS = 1000
+MOST_SETS = 3000
 #: Most entries of a table of rows and sets.
 _BLOCK = 2_000_000
 

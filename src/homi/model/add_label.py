@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from homi.arrays import dense
+from homi.base.classifier import LinearMultiLabelClassifier, MultiLabelClassifier
 from homi.base.targets import check_target
 from homi.base.validation import check_rows
 from homi.base.weights import check_sample_weight, drop_zero_weight
@@ -18,6 +19,7 @@ from homi.linalg import Array, Pencil
 from homi.model.batch_checks import all_or_nothing
 from homi.model.features import FeatureSpace, RowSpace
 from homi.model.fitted_attributes import fitted_attributes
+from homi.model.graphs import Sums
 from homi.model.kernel_map import KernelMap
 from homi.solver import Params, Problem, mean_share
 from homi.typing import Fields, Matrix, MatrixLike
@@ -104,9 +106,17 @@ class LabelRegression:
             )
 
 
-class AddLabelMixin:
+class AddLabelMixin(LinearMultiLabelClassifier):
     """``add_label`` of HOMI."""
 
+    correlation: str
+    feature_weights_: Array
+    feature_bias_: Array
+    label_correlation_: Array
+    label_bias_: Array
+    label_rank_: int
+    _sums: Sums | None
+    _kernel_map: KernelMap | None
     _label_regression: LabelRegression | None
 
     def add_label(
@@ -140,26 +150,29 @@ class AddLabelMixin:
         self : object
             The classifier. ``history_`` remains that of ``fit``.
         """
-        this: Any = self
-        X, y, weights = check_new_label(this, name, y, X, sample_weight)
-        if this.correlation != "identity":
+        rows, labels, weights = check_new_label(self, name, y, X, sample_weight)
+        if self.correlation != "identity":
             raise ValueError(
-                f"add_label needs correlation='identity', got {this.correlation!r}: "
+                f"add_label needs correlation='identity', got {self.correlation!r}: "
                 "with B learned, a new label changes all others. Fit again, with the "
                 "new label or with correlation='identity', or use HOMICV."
             )
         with all_or_nothing(self):
             found = getattr(self, "_label_regression", None)
             if found is None:
-                column = _refitted(this, X, y, weights)
+                column = _refitted(self, rows, labels, weights)
             else:
-                column = found.column(X, y, weights)
-            append_label(this, name, column)
+                column = found.column(rows, labels, weights)
+            append_label(self, name, column)
         return self
 
 
 def check_new_label(
-    model: Any, name: Any, y: Any, X: Any, sample_weight: Any
+    model: MultiLabelClassifier,
+    name: str,
+    y: ArrayLike,
+    X: MatrixLike,
+    sample_weight: ArrayLike | None,
 ) -> tuple[Matrix, Array, Array | None]:
     """Return checked rows of positive weight, their new label, and their weights."""
     check_is_fitted(model)
@@ -172,7 +185,7 @@ def check_new_label(
         raise TypeError(f"the name of a label must be a string, got {name!r}.")
     if name in model.label_names_.tolist():
         raise ValueError(f"there is a label {name!r} already; pass another name.")
-    X = check_rows(model, X, reset=False)
+    rows = check_rows(model, X, reset=False)
     column = np.asarray(y).reshape(-1, 1) if np.ndim(y) == 1 else np.asarray(y)
     if column.ndim != 2 or column.shape[1] != 1:
         raise ValueError(f"y must have one 0 or 1 per row, got shape {column.shape}.")
@@ -180,13 +193,13 @@ def check_new_label(
     if target.encoding.kind != "multilabel-indicator":
         found = ", ".join(map(repr, target.classes[:4].tolist()))
         raise ValueError(f"y must hold only 0 and 1, got {found}; pass (y > 0).")
-    check_consistent_length(X, column)
-    weights = check_sample_weight(sample_weight, X.shape[0])
-    X, Y, weights = drop_zero_weight(X, target.indicator, weights)
-    return X, np.asarray(dense(Y), dtype=np.float64).ravel(), weights
+    check_consistent_length(rows, column)
+    weights = check_sample_weight(sample_weight, rows.shape[0])
+    rows, Y, weights = drop_zero_weight(rows, target.indicator, weights)
+    return rows, np.asarray(dense(Y), dtype=np.float64).ravel(), weights
 
 
-def append_label(model: Any, name: str, column: Fields) -> None:
+def append_label(model: AddLabelMixin, name: str, column: Fields) -> None:
     """Append the fitted attributes of one label to those of HOMI; B stays as it was."""
     q = len(model.label_names_)
     B = np.eye(q + 1)
@@ -204,18 +217,20 @@ def append_label(model: Any, name: str, column: Fields) -> None:
     model.__dict__.pop("filled_labels_", None)
 
 
-def append_name(model: Any, name: str) -> None:
+def append_name(model: MultiLabelClassifier, name: str) -> None:
     """Append the name of a label."""
     model.label_names_ = np.array([*model.label_names_, name], dtype=object)
     model.classes_ = np.arange(max(2, len(model.label_names_)))
 
 
-def _refitted(model: Any, X: Matrix, y: Array, weights: Array | None) -> Fields:
+def _refitted(
+    model: AddLabelMixin, X: Matrix, y: Array, weights: Array | None
+) -> Fields:
     """Return the fitted attributes of one label by a fit to it alone."""
     other = clone(model).set_params(missing_labels="error")
     other.fit(X, y[:, None], weights)
-    maps = model._kernel_map, other._kernel_map
-    if maps[0] is not None and not np.array_equal(maps[0].indices, maps[1].indices):
+    mine, its = model._kernel_map, other._kernel_map
+    if mine is not None and not np.array_equal(mine.indices, its.indices):
         raise ValueError(
             "the landmarks of the kernel are others: X is not what the model was "
             "fitted to, or its random_state is None; fit again."

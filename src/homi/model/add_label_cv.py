@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from homi.model.add_label import append_label, append_name, check_new_label
 from homi.model.batch_checks import all_or_nothing
 from homi.model.blend import fit_log_odds
+from homi.model.cross_validated_fit import CrossValidatedFit
 from homi.model.features import FeatureSpace, kernel_features
 from homi.model.final_features import linear_features_of
 from homi.model.fitted_attributes import fitted_attributes
@@ -19,7 +20,7 @@ from homi.solver import Params, ridge_path, shares, with_shares
 from homi.typing import Array, Fields, Matrix, MatrixLike
 
 
-class AddLabelCVMixin:
+class AddLabelCVMixin(CrossValidatedFit):
     """``add_label`` of HOMICV."""
 
     def add_label(
@@ -54,19 +55,19 @@ class AddLabelCVMixin:
             The classifier. ``held_out_labels_`` has the new label; the other reports
             remain those of ``fit``.
         """
-        this: Any = self
-        X, y, weights = check_new_label(this, name, y, X, sample_weight)
-        best = this.best_estimator_
+        rows, labels, weights = check_new_label(self, name, y, X, sample_weight)
+        best = self.best_estimator_
         if best.gamma > 0:
             raise ValueError(
                 f"add_label needs a model without a graph, and gamma={best.gamma:g} "
                 "was chosen; fit again with the new label, or with gammas=()."
             )
-        this._check_rows_fit(len(y))
-        label = _fit_label(_space(this, X, y[:, None], weights), this, y, weights)
+        self._check_rows_fit(len(labels))
+        space = _space(self, rows, labels[:, None], weights)
+        label = _fit_label(space, self, labels, weights)
         with all_or_nothing(best), all_or_nothing(self):
             append_label(best, name, label.column)
-            _append(this, name, label, y, weights)
+            _append(self, name, label, labels, weights)
         return self
 
 
@@ -78,7 +79,9 @@ class _Label(NamedTuple):
     scores: Array
 
 
-def _space(model: Any, X: Matrix, Y: Array, weights: Array | None) -> FeatureSpace:
+def _space(
+    model: CrossValidatedFit, X: Matrix, Y: Array, weights: Array | None
+) -> FeatureSpace:
     """Return the features that were chosen."""
     best = model.best_estimator_
     if best._kernel_map is None:
@@ -91,7 +94,7 @@ def _space(model: Any, X: Matrix, Y: Array, weights: Array | None) -> FeatureSpa
 
 
 def _fit_label(
-    space: FeatureSpace, model: Any, y: Array, weights: Array | None
+    space: FeatureSpace, model: CrossValidatedFit, y: Array, weights: Array | None
 ) -> _Label:
     """Fit one label with the chosen penalty and a weight of its own."""
     Y, lam = y[:, None], model.best_params_["lam"]
@@ -112,16 +115,20 @@ def _fit_label(
 
 
 def _append(
-    model: Any, name: str, label: _Label, y: Array, weights: Array | None
+    model: CrossValidatedFit,
+    name: str,
+    label: _Label,
+    y: Array,
+    weights: Array | None,
 ) -> None:
     """Append what HOMICV keeps of each label."""
     Y, scores = y[:, None], label.scores
-    if model.odds_slope_ is not None:
+    if model.odds_slope_ is not None and model.odds_offset_ is not None:
         odds = fit_log_odds(scores, Y, weights)
         model.odds_slope_ = np.append(model.odds_slope_, odds.slope)
         model.odds_offset_ = np.append(model.odds_offset_, odds.offset)
         scores = odds(scores)
-    if model.forest_ is not None:
+    if model.forest_ is not None and model.forest_slope_ is not None:
         share = (y.sum() + 0.5) / (len(y) + 1.0)
         model.forest_ = model.forest_.with_label(share)
         model.forest_slope_ = np.append(model.forest_slope_, 0.0)
@@ -137,4 +144,6 @@ def _append(
         before = model.held_out_labels_
         model.held_out_labels_ = {k: [*before[k], *table[k]] for k in before}
     append_name(model, name)
+    # These lack the new label.
     model.__dict__.pop("filled_labels_", None)
+    model._kept_scores = None

@@ -32,7 +32,7 @@ class ExplainMixin:
 
         Returns
         -------
-        path or page : Path or homi.explorer.Page
+        path or page : Path or str
             The file that was written, or the page: a str with a method ``widget``.
         """
         from homi.explorer import explain

@@ -14,7 +14,6 @@ from homi.base.classifier import strictly_inside
 from homi.base.validation import checks_parameters, reports_to_callbacks
 from homi.model.add_label_cv import AddLabelCVMixin
 from homi.model.blend import LogOdds
-from homi.model.cross_validated_fit import CrossValidatedFit
 from homi.model.dask_rows import is_collection
 from homi.model.explain_mixin import ExplainMixin
 from homi.model.grid import KERNELS_TRIED, NEIGHBORS
@@ -24,7 +23,7 @@ from homi.model.summary import SummaryMixin
 from homi.typing import Matrix, MatrixLike, RandomState
 
 
-class HOMICV(ExplainMixin, SummaryMixin, AddLabelCVMixin, CrossValidatedFit):
+class HOMICV(ExplainMixin, SummaryMixin, AddLabelCVMixin):
     r"""HOMI with hyper-parameters chosen by cross-validation; log-odds as scores.
 
     The strongest classifier of this library, with nothing to set. Every row is scored

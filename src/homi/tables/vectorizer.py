@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.utils.validation import check_is_fitted
 
@@ -27,7 +27,7 @@ TextFeatures: TypeAlias = Literal["tfidf", "embeddings", "both"]
 TEXT_FEATURES: tuple[TextFeatures, ...] = ("tfidf", "embeddings", "both")
 
 
-class TableVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class TableVectorizer(BaseEstimator):  # type: ignore[misc]
     """Turn a data frame with columns of any kind into features.
 
     Numbers and booleans stay; missing values are imputed; words become one 0/1 feature

@@ -28,6 +28,8 @@ SOURCES: tuple[Source, ...] = ("zero", "independent", "sets")
 
 #: Entries of a table of rows that is computed at a time.
 _BLOCK = 4_000_000
+#: Most sets that are compared.
+_SETS = 1000
 #: Rows for the weights, and parts of them whose discriminant is that of other rows.
 _ROWS, _PARTS = 1000, 5
 #: Weights w where there is nothing to fit them to.
@@ -114,7 +116,7 @@ def fit_joint(
             "weight; pass strategy='per_label', or leave out rows with missing labels."
         )
     labels = Y.astype(np.float64)
-    log_odds, sets = fit_log_odds(S, labels), seen_sets(labels)
+    log_odds, sets = fit_log_odds(S, labels), seen_sets(labels, most=_SETS)
     weights = np.array(_USUAL[: 5 if Y.shape[1] <= MOST_LABELS else 3])
     rule = JointSets(objective, "zero", log_odds, sets, weights)
     fits = []

@@ -55,7 +55,7 @@ const absolute = (value) => {
   const v = Math.abs(value);
   if (v === 0) return "0";
   if (v < 0.0005) return v.toExponential(1).replace("-", "−");
-  return v >= 100 ? v.toFixed(0) : v >= 0.1 ? v.toFixed(3) : v.toPrecision(2);
+  return v >= 100 ? v.toFixed(0) : v >= 0.1 ? v.toFixed(3) : String(Number(v.toPrecision(2)));
 };
 const isNumber = (value) => value != null && Number.isFinite(value);
 const plain = (value) => (isNumber(value) ? (value < 0 ? "−" : "") + absolute(value) : "–");

@@ -8,9 +8,9 @@ const jointModel = ({ covariance, members, ends, prior, sharpness, weights, gate
   for (let i = 0, k = 0; i < size; i++) {
     for (let j = i; j < size; j++, k++) C[i * size + j] = C[j * size + i] = covariance[k];
   }
-  const [scoresFactor, knownFactor] = sharpness;
-  const [slope, gaussian, sets] = weights;
-  const hasEffect = weights.some(Boolean);
+  const { scores: scoresFactor, known: knownFactor } = sharpness;
+  const { slope, gaussian, sets } = weights;
+  const hasEffect = Object.values(weights).some(Boolean);
   const deviation = (p) => Math.sqrt(Math.max(p * (1 - p), leastVariance));
 
   // Log-odds of p, which continue slowly below 0 and above 1.
