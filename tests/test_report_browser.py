@@ -195,14 +195,14 @@ def test_the_page_never_scrolls_sideways_but_a_wide_table_does(tab, index, width
     assert tab.overflow() == 0
     box = page.locator("#table-hamming .scroll")
     moved = box.evaluate("e => { e.scrollLeft = 200; return e.scrollLeft }")
-    assert moved == 200 or width == 1280
+    assert moved > 0 or width == 1280
     first = page.locator("#table-hamming tbody th").first
     assert abs(edge(first, "left") - edge(box, "left")) <= 2
 
 
 def test_on_a_phone_only_long_names_break_into_lines(tab, index):
     page = tab.open(index, 390).page
-    short = page.locator("#table-hamming tbody th").first.bounding_box()
+    short = page.locator("#table-sizes tbody th").first.bounding_box()
     long = page.locator("#table-sizes tbody th").last.bounding_box()
     assert short["height"] < 40 < long["height"]
     assert long["width"] < 160
