@@ -97,3 +97,15 @@ def test_critical_differences_come_from_the_same_ranks():
     nemenyi = scikit_posthocs.posthoc_nemenyi_friedman(means)
     table = holm(means, "HOMI", greater_is_better=False)
     assert nemenyi.loc["HOMI"].drop("HOMI").idxmin() == table.index[0] == "CLML"
+
+
+def test_holm_is_that_of_statsmodels():
+    multitest = pytest.importorskip("statsmodels.stats.multitest")
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        means = pd.DataFrame(rng.random((9, 6)), columns=list("abcdef"))
+        means["a"] -= rng.random()
+        table = holm(means, "a", greater_is_better=False)
+        rejected, adjusted, *_ = multitest.multipletests(table["p"], method="holm")
+        np.testing.assert_allclose(table["p_holm"], adjusted)
+        np.testing.assert_array_equal(table["rejected"], rejected)

@@ -246,7 +246,9 @@ def expected_failures(model):
 @contract_checks.parametrize(
     [
         TunedThresholds(HOMI(), cv=2),
-        TunedThresholds(HOMICV(lams=[1.0, 10.0], widths=[]), cv="own", strategy="auto"),
+        TunedThresholds(
+            HOMICV(lams=[1.0], widths=[], trees=False), cv="own", strategy="auto"
+        ),
         TunedThresholds(
             OneVsRestClassifier(LogisticRegression()),
             strategy="cardinality",

@@ -26,7 +26,6 @@ EXTRAS = {
     "requests": "data",
     "river": "data",
     "scikit_posthocs": "bench",
-    "statsmodels": "bench",
     "tokenizers": "sentences",
 }
 

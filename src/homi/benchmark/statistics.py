@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from scipy import stats
-from statsmodels.stats.multitest import multipletests
 
 
 def average_ranks(means: pd.DataFrame, *, greater_is_better: bool) -> pd.Series:
@@ -80,7 +79,8 @@ def holm(
     z = (ranks[control] - others) / np.sqrt(k * (k + 1) / (6 * N))
     table = pd.DataFrame({"z": z, "p": 2 * stats.norm.sf(np.abs(z))})
     table = table.sort_values(["p", "z"], kind="stable")
-    rejected, adjusted, _, _ = multipletests(table["p"], alpha, method="holm")
-    table["level"] = alpha / np.arange(k - 1, 0, -1)
-    table["p_holm"], table["rejected"] = adjusted, rejected
+    left = np.arange(k - 1, 0, -1)
+    table["level"] = alpha / left
+    table["p_holm"] = np.minimum(np.maximum.accumulate(left * table["p"]), 1.0)
+    table["rejected"] = table["p_holm"] <= alpha
     return table

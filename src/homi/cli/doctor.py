@@ -35,7 +35,6 @@ _OPTIONAL = {
     "pooch": ("data", "downloads of data sets"),
     "river": ("data", "the yeast data set without a download"),
     "matplotlib": ("plot", "pictures"),
-    "statsmodels": ("bench", "statistics of homi bench"),
     "dask": ("dask", "homi bench on a cluster"),
     "tokenizers": ("sentences", "sentence embeddings of texts"),
 }
