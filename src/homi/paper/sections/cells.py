@@ -89,7 +89,7 @@ def _open_cells(paper: PaperResults, verdicts: list[CellVerdict]) -> list[Item]:
         return []
     near = [name for name, item in found.items() if item.distance < _NEAR]
     columns = ["data set", "printed", "nearest", "distance", "setting"]
-    columns += ["settings tried", "folds"]
+    columns += ["tried", "folds"]
     caption = "Hamming loss / ranking loss / one-error: nearest setting to all three"
     rows = [
         [
