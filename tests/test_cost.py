@@ -36,3 +36,9 @@ def test_sparse_rows_cost_less_than_dense_ones():
     dense = plan(Size(100_000, 50_000, 100, 5 * 10**9), RATES)
     assert thin.seconds < dense.seconds
     assert thin.bytes < dense.bytes
+
+
+def test_logistic_regressions_of_sparse_rows_are_counted():
+    sparse = plan(Size(5_000, 10_000, 100, 500_000), RATES)
+    fewer = plan(Size(5_000, 10_000, 100, 50_000), RATES)
+    assert sparse.seconds > fewer.seconds + 20 * 450_000 * 100 * RATES.sigmoid

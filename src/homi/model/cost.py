@@ -16,6 +16,7 @@ from scipy.special import expit
 from homi.model.batches import SAMPLE_ROWS
 from homi.model.block_scores import COLUMNS, MANY_ROWS
 from homi.model.candidate_features import SEARCH_ROWS
+from homi.model.logistic import is_few_products
 
 #: Evaluations of a sigmoid that cost as much as all work on a score of a row and a
 #: label: by the search, by the choice of λ and label weights, and by the calibration.
@@ -24,6 +25,9 @@ _SEARCH, _CHOICE, _CALIBRATION = 2_800.0, 800.0, 700.0
 #: The same for all passes over a score of more rows than the sample has; for the
 #: calibration of a forest; and for a node of a tree, for each root of a feature.
 _PASSES, _BLEND, _NODE = 8.0, 3_500.0, 3.0
+
+#: The same for a value of sparse rows and a label, in all logistic regressions.
+_LOGISTIC = 30.0
 
 #: Operations of an eigenvalue problem of size p, in p³.
 _EIGEN = 22.0
@@ -92,6 +96,8 @@ def plan(size: Size, rates: Rates, n_components: int = 1500) -> Plan:
         scores += n * (_PASSES + p / n_labels)
     else:
         scores += n * _CALIBRATION
+    if is_few_products(n, m, n_labels, stored) and not large:
+        scores += _LOGISTIC * stored
     sigmoids = scores * n_labels + _FIXED
     seconds = operations / rates.product + sigmoids * rates.sigmoid + city
     nodes = _TREES * n * np.log2(n + 1) * np.sqrt(m) * _NODE

@@ -48,9 +48,15 @@ def wants_logistic(
     X, Y, *_ = batches.sample
     if is_late or not is_whole(batches):
         return False
-    count = float(X.nnz if sparse.issparse(X) else np.count_nonzero(X))
-    is_sparse = count <= _MOST_VALUES * X.shape[0] * X.shape[1]
-    return is_sparse and count * Y.shape[1] <= _MOST_PRODUCTS
+    stored = int(X.nnz if sparse.issparse(X) else np.count_nonzero(X))
+    n, m = X.shape
+    return is_few_products(n, m, Y.shape[1], stored)
+
+
+def is_few_products(n: int, m: int, n_labels: int, stored: int) -> bool:
+    """Return True if few of the n × m values are stored, and products are few too."""
+    is_sparse = stored <= _MOST_VALUES * n * m
+    return is_sparse and float(stored) * n_labels <= _MOST_PRODUCTS
 
 
 def fit_logistic(
