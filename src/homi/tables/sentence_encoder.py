@@ -80,8 +80,8 @@ class SentenceEncoder:
         self._weights = load_file(directory / "model.safetensors")
         self._tokenizer: Any = Tokenizer.from_file(str(directory / "tokenizer.json"))
         limits = _read(directory / "sentence_bert_config.json")
-        most = limits.get("max_seq_length", self._config["max_position_embeddings"])
-        self._tokenizer.enable_truncation(most)
+        most = limits.get("max_seq_length") or self._config["max_position_embeddings"]
+        self._tokenizer.enable_truncation(int(most))
         self._tokenizer.no_padding()
         pooling = _read(directory / "1_Pooling" / "config.json")
         self._takes_first = bool(pooling.get("pooling_mode_cls_token"))
