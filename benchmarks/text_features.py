@@ -24,9 +24,8 @@ from homi import HOMICV
 from homi.datasets import load, train_test_split
 from homi.metrics import METRICS, PAPER_METRICS, evaluate
 from homi.tables.features import Features, TableParts
-from homi.tables.held_out import held_out_score, sample_of
 from homi.tables.sentence_encoder import SentenceEncoder
-from homi.tables.vectorizer import TableVectorizer
+from homi.tables.vectorizer import TableVectorizer, held_out_score, sample_of
 
 SHOWN = (*PAPER_METRICS, "macro_f1")
 

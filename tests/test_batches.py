@@ -13,8 +13,8 @@ from homi.model.batches import RowsInMemory
 from homi.model.blend import fit_log_odds
 from homi.model.block_features import KernelFeatures, mapped_moments
 from homi.model.block_scores import ScoreTable
+from homi.model.features import RangeBasis
 from homi.model.kernel_map import KernelMap, Triangle
-from homi.model.range_basis import RangeBasis
 from homi.model.scoring import negative_log_loss
 from homi.moments import Moments
 from homi.solver import ridge_path

@@ -10,7 +10,7 @@ from homi import HOMI, HOMICV
 from homi.explorer.facts import facts
 from homi.io import export_onnx, load_model, save
 from homi.io.errors import ModelFileError
-from homi.io.forest_kind import dump_forest, load_forest
+from homi.io.homi_kinds import dump_forest, load_forest
 from homi.io.onnx_forest import forest_log_odds
 from homi.io.tensors import Out, Source
 from homi.model.forest import Forest

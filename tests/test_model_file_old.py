@@ -1,4 +1,17 @@
-"""Model files that earlier versions wrote load, and score as they did."""
+"""Model files that earlier versions wrote load, and score as they did.
+
+Those in ``files/old_models`` were written at commit 1a9e08a, in format 1; do not write
+them again. ``rows.csv`` is random, 60 rows; ``scores.json`` has the scores of the first
+twelve.
+
+- ``onehot``: ``homi fit rows.csv --labels 'tag_*' --drop id --drop body --missing mean
+  --paper``; ``codes`` with ``--nominal codes`` too; ``tuned`` with ``--tune macro_f1``.
+- ``text``: ``homi fit rows.csv --labels 'tag_*' --text body --linear``.
+- ``text_tuned``: ``homi fit rows.csv --labels 'tag_*' --text body --paper --tune
+  micro_f1``.
+- ``kernel``: ``HOMI(kernel="rbf", n_components=8, random_state=0)`` of ``size``
+  (0 where it is missing) and ``weight``.
+"""
 
 import csv
 import json

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from homi.benchmark.tables import NOT_RUN, Entry, Table
 from homi.report import Listing, Page, Picture, Prose, Section, html, markdown, write
 from homi.report.document import outline
-from homi.report.inline import inline
+from homi.report.html import inline
 from homi.report.svg import inlined
 
 VOID = {"meta", "link", "input", "br"}

@@ -19,8 +19,7 @@ from homi.paper.sections.cause import cause
 from homi.paper.sections.cells import cells
 from homi.paper.sections.claims import claimed
 from homi.paper.sections.comparison import comparisons
-from homi.paper.sections.datasets import datasets
-from homi.paper.sections.provenance import provenance
+from homi.paper.sections.provenance import datasets, provenance
 from homi.report import Page, markdown
 
 ROOT = Path(__file__).parent.parent

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -88,3 +89,21 @@ def named_top_k(
         [(names[j], float(row[j])) for j in columns]
         for row, columns in zip(P, best, strict=True)
     ]
+
+
+def like_frame(X: Any, values: NDArray[Any], names: Names) -> Any:
+    """Return values as a data frame of the library of X, or as they are for others.
+
+    A data frame of pandas keeps its index. Neither library is imported.
+    """
+    if _is_frame(X, "pandas"):
+        frame = sys.modules["pandas"].DataFrame
+        return frame(values, index=X.index, columns=names.tolist())
+    if _is_frame(X, "polars"):
+        return sys.modules["polars"].DataFrame(values, schema=[str(n) for n in names])
+    return values
+
+
+def _is_frame(X: object, library: str) -> bool:
+    loaded = sys.modules.get(library)
+    return loaded is not None and isinstance(X, loaded.DataFrame)

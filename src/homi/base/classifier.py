@@ -15,8 +15,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from homi import memory
-from homi.base.answers import NamedAnswersMixin
-from homi.base.frames import like_frame
+from homi.base.answers import NamedAnswersMixin, like_frame
 from homi.base.tags import indicator_of, tag_rows
 from homi.base.targets import Target, check_target
 from homi.base.validation import check_rows, checks_parameters

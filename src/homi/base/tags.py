@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import MultiLabelBinarizer
 
-from homi.base.warn import warn
+from homi.base.validation import warn
 from homi.typing import Indices, Mask, Matrix, MatrixLike, Names, Values
 
 #: The tags of one row. Arrow and polars give an array for each.

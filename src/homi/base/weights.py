@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from homi.base.validation import checks_parameters
 from homi.moments import check_weights
-from homi.typing import Array, Matrix, MatrixLike
+from homi.typing import Array, Matrix, MatrixLike, Names
 
 #: Classifiers whose ``fit`` takes ``sample_weight``.
 WEIGHTED = (
@@ -106,3 +106,24 @@ def drop_zero_weight(
         return X, Y, weights
     kept = np.flatnonzero(weights)
     return X[kept], Y[kept], weights[kept]
+
+
+def check_label_weight(label_weight: ArrayLike | None, names: Names) -> Array | None:
+    """Return one positive weight for each label, or None where all are 1."""
+    if label_weight is None:
+        return None
+    weights = np.asarray(label_weight, dtype=np.float64)
+    if weights.shape != names.shape:
+        raise ValueError(
+            f"label_weight has shape {weights.shape} for {len(names)} labels; pass one "
+            "number for each label."
+        )
+    wrong = ~((weights > 0) & np.isfinite(weights))
+    if wrong.any():
+        first = int(wrong.argmax())
+        raise ValueError(
+            "label_weight must hold positive finite numbers, got "
+            f"{weights[first]:g} for the label {names[first]!r}; leave labels that "
+            "must not count out of Y."
+        )
+    return None if (weights == 1).all() else weights

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from typing import Any
 
 from homi.benchmark.cells import Cell, Study, Task
 from homi.benchmark.methods import variant, with_settings
-from homi.benchmark.names import check_names
 from homi.typing import Fields
 
 
@@ -165,3 +165,12 @@ class Experiment:
 def _matches(rule: Fields, key: str, value: str) -> bool:
     wanted = rule.get(key, value)
     return value in ([wanted] if isinstance(wanted, str) else wanted)
+
+
+def check_names(what: str, names: Iterable[str], known: Collection[str]) -> None:
+    """Raise ValueError at the first name that is not known."""
+    for name in names:
+        if name not in known:
+            near = get_close_matches(str(name), map(str, known), n=1)
+            hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}."
+            raise ValueError(f"no {what} is called {name!r}; {hint}")

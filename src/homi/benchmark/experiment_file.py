@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from homi.benchmark.cells import STUDIES
-from homi.benchmark.experiment import Experiment, Search, Sensitivity
+from homi.benchmark.experiment import Experiment, Search, Sensitivity, check_names
 from homi.benchmark.methods import EVERYTHING, variant
-from homi.benchmark.names import check_names
 from homi.benchmark.protocols import PROTOCOLS
 from homi.benchmark.values import (
     names,

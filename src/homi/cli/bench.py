@@ -33,11 +33,11 @@ from homi.cli.bench_options import (
     Quick,
     Results,
     Sensitivity,
+    interrupts,
 )
 from homi.cli.bench_progress import progress
 from homi.cli.command import command
 from homi.cli.errors import one_sentence
-from homi.cli.interrupts import interrupts
 from homi.datasets.load import at_hand
 
 bench_app = typer.Typer(

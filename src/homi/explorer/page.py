@@ -13,25 +13,20 @@ from homi.explorer.pack import packed
 from homi.html_shell import html_page
 
 #: Parts of the style sheet; later ones may change what earlier ones say.
-STYLES = ("colors", "base", "frame", "parts", "screens")
+STYLES = ("base", "parts")
 
 #: Parts of the script, in the order in which they need each other.
-SCRIPTS = (
+SCRIPTS = [
     "base",
-    "pairs",
-    "search",
     "graph",
-    "matrix",
-    "table",
+    "tables",
     "joint",
     "known",
-    "card",
     "rows",
     "audit",
     "quality",
-    "models",
     "start",
-)
+]
 
 #: Pairs of labels in the table for those who read without scripts.
 _MOST_LISTED = 20

@@ -15,10 +15,11 @@ from homi.io.fitted import (
     set_features,
     set_scalars,
 )
-from homi.io.forest_kind import dump_forest, load_forest
 from homi.io.joint_kind import dump_joint_model, load_joint_model
 from homi.io.tensors import Out, Source
 from homi.io.values import decode, encode
+from homi.model.forest import Forest
+from homi.model.forest_arrays import TYPES
 from homi.model.held_out_quality import LABEL_COLUMNS, METRICS
 from homi.model.homi import HOMI
 from homi.model.homi_cv import HOMICV
@@ -228,3 +229,33 @@ def _set_quality(model: HOMICV, fitted: Fields, n_labels: int) -> None:
     if not all(type(value) in (int, float) for value in numbers):
         raise ModelFileError("the quality on held-out rows is not made of numbers.")
     model.held_out_metrics_, model.held_out_labels_ = metrics, table
+
+
+def dump_forest(forest: Forest, out: Out) -> None:
+    """Put the tensors of a forest into `out`."""
+    for name, value in forest.arrays().items():
+        out.put(name, value)
+
+
+def load_forest(source: Source, n_features: int, n_labels: int) -> Forest:
+    """Return the forest of a file; it must have these numbers of features and labels.
+
+    Raises
+    ------
+    ModelFileError
+        If the tensors are missing, or are not those of such a forest.
+    """
+    shapes = {name: (source.length(name),) for name in TYPES}
+    arrays = {
+        name: (source.floats if kind.startswith("float") else source.integers)(
+            name, shapes[name]
+        )
+        for name, kind in TYPES.items()
+    }
+    try:
+        forest = Forest.from_arrays(arrays)
+    except ValueError as error:
+        raise ModelFileError(str(error)) from error
+    if (forest.n_features, forest.n_labels) != (n_features, n_labels):
+        raise ModelFileError("the forest is of other features or labels.")
+    return forest

@@ -17,7 +17,7 @@ from homi.base._compat import Interval, StrOptions
 from homi.base.classifier import MultiLabelClassifier
 from homi.base.scaling import Scaler
 from homi.base.targets import Target
-from homi.base.warn import warn
+from homi.base.validation import warn
 from homi.base.weights import SampleWeightMixin
 from homi.linear import LinearMargins, fit_margins
 from homi.methods.label_models import unscaled

@@ -15,8 +15,8 @@ from homi import memory
 from homi.arrays import dense
 from homi.base._compat import CallbackContext, CallbackSupportMixin
 from homi.base.targets import Target
-from homi.base.warn import warn
-from homi.base.weights import check_sample_weight, drop_zero_weight
+from homi.base.validation import warn
+from homi.base.weights import check_label_weight, check_sample_weight, drop_zero_weight
 from homi.joint import JointModel, KnownLabelsMixin, fit_joint_model
 from homi.model import batches
 from homi.model.batches import Batches, RowsInMemory, is_whole
@@ -29,15 +29,13 @@ from homi.model.dask_rows import DaskRows
 from homi.model.final_odds import fit_final_odds, plain_scores
 from homi.model.forest import Forest
 from homi.model.grid import GAMMAS, build_grid, check_values
-from homi.model.held_out_quality import held_out_quality
+from homi.model.held_out_quality import KeptScores, data_key, held_out_quality
 from homi.model.homi import HOMI
-from homi.model.kept_scores import KeptScores, data_key
 from homi.model.missing_labels import check_known_somewhere
 from homi.model.requires import check
-from homi.model.scoring import Array, check_missing, objective
+from homi.model.scoring import check_missing, objective
 from homi.model.search import Search, Stage
-from homi.model.weights import check_label_weight
-from homi.typing import Fields, Mask, Matrix, MatrixLike, RandomState
+from homi.typing import Array, Fields, Mask, Matrix, MatrixLike, RandomState
 
 #: Without kernels and trees, label sets of fewer training rows are not kept.
 _LEAST_ROWS = 5

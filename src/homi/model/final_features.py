@@ -17,12 +17,12 @@ from homi.model.block_features import (
 )
 from homi.model.features import (
     FeatureSpace,
+    RangeBasis,
     RowSpace,
     kernel_features,
     linear_features,
 )
 from homi.model.kernel_map import KernelMap, Triangle
-from homi.model.range_basis import RangeBasis
 from homi.model.route import check_direct
 from homi.moments import column_scaling
 from homi.typing import Fields, Indices, Matrix

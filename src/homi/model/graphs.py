@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from homi.base.warn import warn
+from homi.base.validation import warn
 from homi.graph import (
     AnchorMoments,
     AnchorPlan,

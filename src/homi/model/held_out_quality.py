@@ -1,11 +1,18 @@
-"""Quality of held-out scores: a few metrics, and AUC and F1 of each label."""
+"""Held-out scores: their quality, overall and of each label, and a key to keep them."""
 
 from __future__ import annotations
 
+import hashlib
+from typing import Any, NamedTuple
+
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
 from scipy.stats import rankdata
 
-from homi.typing import Array, Fields, Mask, Names
+from homi.arrays import dense
+from homi.base.targets import Target
+from homi.typing import Array, Fields, Mask, Matrix, Names
 
 #: Most scores that are rated; of more, evenly spaced rows are.
 _MOST_SCORES = 2e7
@@ -74,3 +81,33 @@ def _label(y: Mask, s: Array, predicted: Mask, known: Mask) -> tuple[float, ...]
 def _share(part: Array, whole: Array) -> Array:
     """Return part / whole, and 0 where both are 0."""
     return part / np.maximum(whole, 1)
+
+
+class KeptScores(NamedTuple):
+    """Held-out scores, and a key of the data and the parameters of the fit."""
+
+    key: str
+    scores: Array
+
+
+def data_key(
+    rows: Matrix, target: Target, sample_weight: ArrayLike | None, params: Fields
+) -> str:
+    """Return a checksum of checked rows, labels, weights and parameters."""
+    digest = hashlib.sha256(repr(sorted(params.items())).encode())
+    parts: list[Any] = [rows, dense(target.indicator).astype(np.int8)]
+    parts += [] if target.known is None else [target.known]
+    if sample_weight is not None:
+        parts.append(np.asarray(sample_weight, dtype=np.float64))
+    for part in parts:
+        for array in _arrays(part):
+            digest.update(repr((array.shape, array.dtype.str)).encode())
+            digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
+
+
+def _arrays(part: Any) -> list[Any]:
+    if sparse.issparse(part):
+        part = sparse.csr_array(part)
+        return [part.data, part.indices, part.indptr]
+    return [np.asarray(part)]

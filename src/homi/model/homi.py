@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from homi.base._compat import CallbackSupportMixin, Interval, StrOptions
 from homi.base.classifier import LinearMultiLabelClassifier
 from homi.base.validation import checks_parameters, reports_to_callbacks
-from homi.base.weights import check_sample_weight
+from homi.base.weights import check_label_weight, check_sample_weight
 from homi.joint import KnownLabelsMixin
 from homi.model.add_label import AddLabelMixin
 from homi.model.batches import row_slices
@@ -28,7 +28,6 @@ from homi.model.requires import check, documents_requirements
 from homi.model.route import Fitted, choose_route
 from homi.model.rows_input import InMemoryRows, RowsInput
 from homi.model.sweep_callbacks import SweepCallbacks, warn_of_sweeps
-from homi.model.weights import check_label_weight
 from homi.typing import Array, Fields, Matrix, MatrixLike, RandomState
 
 #: The default, about which nobody is warned.

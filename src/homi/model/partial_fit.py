@@ -13,8 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length
 
 from homi.base.classifier import MultiLabelClassifier
-from homi.base.validation import check_rows, checks_parameters
-from homi.base.warn import warn
+from homi.base.validation import check_rows, checks_parameters, warn
 from homi.graph import AnchorPlan, anchor_moments, plan_anchors
 from homi.model.batch_checks import (
     all_or_nothing,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sklearn.exceptions import ConvergenceWarning
 
 from homi.base._compat import CallbackContext
-from homi.base.warn import warn
+from homi.base.validation import warn
 from homi.model.fitted_attributes import Scaling, fitted_attributes
 from homi.model.kernel_map import KernelMap
 from homi.solver import OnSweep, Params, total

@@ -13,8 +13,7 @@ from homi.paper.sections.cells import cells
 from homi.paper.sections.claims import claimed
 from homi.paper.sections.comparison import comparisons
 from homi.paper.sections.correlations import correlations
-from homi.paper.sections.datasets import datasets
-from homi.paper.sections.provenance import provenance
+from homi.paper.sections.provenance import datasets, provenance
 from homi.paper.sections.running import convergence, running_times
 from homi.paper.sections.sensitivity import sensitivity
 from homi.paper.sections.significance import significance

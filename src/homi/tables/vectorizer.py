@@ -15,10 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from homi.base._compat import Interval, StrOptions
 from homi.datasets.preprocessing import Missing, Nominal
+from homi.estimators import HOMICV
 from homi.tables.columns import Columns
 from homi.tables.features import Features, TableParts, find_features, parts_of
 from homi.tables.frame import Frame
-from homi.tables.held_out import held_out_score, sample_of
 from homi.tables.sentence_encoder import SentenceEncoder, weights_sha256
 from homi.typing import Array, Fields, Matrix
 
@@ -328,3 +328,24 @@ def _listed(names: str | Sequence[str] | None) -> list[str]:
     if names is None:
         return []
     return [names] if isinstance(names, str) else list(names)
+
+
+#: Most rows that features are compared on, as in the search of HOMICV.
+_MOST_ROWS = 2_000
+
+
+def sample_of(parts: TableParts, y: Any) -> tuple[TableParts, Any]:
+    """Return at most 2,000 rows, and their labels."""
+    n = parts.n_rows
+    if n <= _MOST_ROWS:
+        return parts, y
+    rows = np.sort(np.random.default_rng(0).permutation(n)[:_MOST_ROWS])
+    if hasattr(y, "iloc"):
+        return parts.rows(rows), y.iloc[rows]
+    is_list = isinstance(y, list | tuple)
+    return parts.rows(rows), [y[i] for i in rows] if is_list else y[rows]
+
+
+def held_out_score(X: Matrix, y: Any) -> float:
+    """Return the cross-validated log-likelihood of a linear HOMICV."""
+    return float(HOMICV(kernels=(), trees=False, logistic=False).fit(X, y).best_score_)

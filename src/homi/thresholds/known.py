@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from homi.base.answers import like_frame
 from homi.base.classifier import MultiLabelClassifier, agreeing
-from homi.base.frames import like_frame
 from homi.joint import KnownLabelsMixin, check_known
 from homi.joint.model import KNOWN
 from homi.thresholds.rules import SeenLabels, Thresholds, TopLabels
