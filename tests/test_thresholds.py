@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -228,7 +229,9 @@ def ours(**options):
 
 def expected_failures(model):
     """Checks that cannot pass, and why."""
-    if isinstance(model.estimator, HOMI):
+    # Before 1.7, the check does not keep repeated rows in one fold.
+    version = tuple(map(int, sklearn.__version__.split(".")[:2]))
+    if isinstance(model.estimator, HOMI) and version >= (1, 7):
         return {}
     kinds = [f"check_sample_weight_equivalence_on_{x}_data" for x in SPARSITY]
     found = dict.fromkeys(kinds, "repeated rows are in several folds")
