@@ -193,13 +193,16 @@ def page(found: Any) -> str:
         "forest": "random forest",
         "logistic": "logistic regression",
     }
-    found = list(found)
+    order = {name: k for k, name in enumerate(DATASETS + ARENA)}
+    found = sorted(found, key=lambda r: order[r["data set"]])
+    judged = [r["data set"] for r in found if r["data set"] in ARENA]
     shown = [m for m in models if any(m in r for r in found)]
     parts = [
         "# Time and quality of HOMICV\n\n"
         "Written by `python benchmarks/homicv_speed.py`: four fifths of each data set "
         "to fit; processor seconds of one split, one thread; quality is the mean of "
-        "the splits of its row. The last nine played no part in the design. Python "
+        f"the splits of its row. {', '.join(judged) or 'None'} played no part in the "
+        "design. Python "
         f"{platform.python_version()}, numpy {np.__version__}, scikit-learn "
         f"{sklearn.__version__}. The forest is scikit-learn's with 300 trees; above "
         f"{MANY:,} labels of rows, 30 are grown and the time is multiplied by ten (†). "
