@@ -139,3 +139,14 @@ def test_a_label_is_added(words):
     after = model.decision_function(X)
     np.testing.assert_array_equal(after[:, :3], before)
     assert log_loss(Y[:, 3:], expit(after[:, 3:])) < 0.6
+
+
+def test_more_rows_than_the_sample(words, monkeypatch):
+    """Asked for, all rows are fitted, and all are held out."""
+    X, Y = words
+    monkeypatch.setattr("homi.model.batches.SAMPLE_ROWS", 300)
+    model = HOMICV(**QUICK, logistic=True)
+    held_out = model.fit_held_out(X, Y)
+    assert held_out.shape == Y.shape
+    assert model.logistic_coef_ is not None
+    assert HOMICV(**QUICK).fit(X, Y).logistic_coef_ is None

@@ -265,10 +265,10 @@ def _linear(
 ) -> _Source:
     """Split decision scores that are linear in features, or in those of a kernel."""
     x, kernel_map = _flat(core._features(row)), getattr(core, "_kernel_map", None)
-    centre = None if kernel_map is None else kernel_map.mean_features()
+    center = None if kernel_map is None else kernel_map.mean_features()
     if background is not None:
-        centre = np.asarray(core._features(background).mean(axis=0)).ravel()
-    parts = waterfalls(x, *_parameters(core), centre)
+        center = np.asarray(core._features(background).mean(axis=0)).ravel()
+    parts = waterfalls(x, *_parameters(core), center)
     if kernel_map is None:
         return _Source("feature", names, x, parts)
     # In files of earlier versions, a feature is a combination of landmarks.

@@ -64,14 +64,14 @@ def fit_final_odds(
     Where the sample has not all rows, a table of the scores stands for them. ``keep``
     says whether to return the log-odds of all rows.
     """
-    linear = None
-    if wants_logistic(batches, logistic, is_late=search.is_late):
-        given = partial(fit_logistic, batches.sample, search, seed=seed, n_jobs=n_jobs)
+    linear, rows = None, _held(batches)
+    if rows is not None and wants_logistic(batches, logistic, is_late=search.is_late):
+        given = partial(fit_logistic, rows, search, seed=seed, n_jobs=n_jobs)
         linear = search.timed("logistic regression", given, batches.n)
     forest = _grown(search, batches, chosen, trees, seed, n_jobs)
     scores, table = chosen.scores, None
     if chosen.of_blocks is not None:
-        kept = keep or forest is not None
+        kept = keep or forest is not None or linear is not None
         scores, table = _all_scores(search, batches, chosen, keep=kept)
     if forest is not None or linear is not None:
         return _blended(scores, forest, linear, batches)

@@ -9,9 +9,10 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit
 
+from homi.arrays import dense
 from homi.linalg import Array
 from homi.linear import LinearMargins, fit_margins, held_out_margins, log_loss
-from homi.model.batches import Batches, Sample, is_whole
+from homi.model.batches import Batches, RowsInMemory, Sample, is_whole
 from homi.model.fold_scores import held_out_rows
 from homi.model.search import Search
 from homi.typing import Indices
@@ -60,13 +61,13 @@ def is_few_products(n: int, m: int, n_labels: int, stored: int) -> bool:
 
 
 def fit_logistic(
-    rows: Sample, search: Search, *, seed: int, n_jobs: int | None
+    rows: RowsInMemory | Sample, search: Search, *, seed: int, n_jobs: int | None
 ) -> Logistic:
     """Fit logistic regressions; C is chosen on one fold of the search's sample.
 
     Parameters
     ----------
-    rows : Sample
+    rows : RowsInMemory or Sample
         All rows.
     search : Search
         Its sample of rows, and their labels.
@@ -80,7 +81,7 @@ def fit_logistic(
     logistic : Logistic
         Fitted to all rows, with held-out margins.
     """
-    X, Y = sparse.csr_array(rows.X), rows.Y
+    X, Y = sparse.csr_array(rows.X), np.asarray(dense(rows.Y), dtype=np.float64)
     C = _chosen_strength(search, seed, n_jobs) / _variance(X)
 
     def fit(places: Indices) -> LinearMargins:
