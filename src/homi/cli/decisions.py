@@ -1,16 +1,43 @@
-"""Decisions of a person about audited labels -> a corrected copy of a table."""
+"""Labels that are probably wrong; decisions about them -> a corrected table."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from homi.cli.opened_file import File, with_file_name
+from homi.cli.options import Recipe
+from homi.cli.recipe import estimator, fit_columns, is_mixed, table_vectorizer
 from homi.cli.source import LabeledRows
 from homi.datasets.files import short
+from homi.dependence import audit as audit_labels
+from homi.extras import optional
 from homi.typing import Fields
 
 _DECISIONS = {"0": 0, "1": 1, "0.0": 0, "1.0": 1}
+
+
+def audited(recipe: Recipe, given: LabeledRows, top: int) -> Any:
+    """Return the most suspicious labels, a data frame."""
+    with optional("homi audit"):
+        import pandas as pd
+
+    Y = pd.DataFrame(given.Y, columns=given.label_names)
+    if is_mixed(recipe, given):
+        vectorizer = table_vectorizer(recipe)
+        X = vectorizer.fit_parts(given.found, given.parts, given.found.sources, given.Y)
+        model = estimator(recipe, is_text=False, is_scaled=True)
+        return audit_labels(model, X, Y, n_listed=top, n_explained=0)
+    if given.texts is not None:
+        model = estimator(recipe, is_text=True)
+        words = model[0].fit_transform(given.texts)
+        return audit_labels(model[-1], words, Y, n_listed=top, n_explained=0)
+    columns, X = fit_columns(recipe, given, slice(None))
+    if not hasattr(X, "tocsr"):
+        X = pd.DataFrame(X, columns=columns.feature_names)
+    return audit_labels(estimator(recipe, is_text=False), X, Y, n_listed=top)
 
 
 def corrected_table(

@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from homi.budget import Budget
 from homi.cli.loaded_model import LoadedModel, load_for_rows
 from homi.cli.opened_file import File, open_file, with_file_name
-from homi.cli.tags import TagChoice
+from homi.cli.options import TagChoice
 from homi.datasets.dataset import Dataset
 from homi.datasets.files import split_name
 from homi.datasets.load import load

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from homi.cli.opened_file import EMBEDDINGS, File, listed, with_file_name
+from homi.cli.options import TagChoice
 from homi.cli.recipe import last_step
 from homi.cli.source import read_features, read_labels
-from homi.cli.tags import TagChoice, TagColumn, known_tags
+from homi.cli.tags import TagColumn, known_tags
 from homi.cli.terminal import print_note
 from homi.datasets.dataset import Table
 from homi.io import ModelFile, ModelFileError, load_file

@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import typer
 from numpy.typing import NDArray
 from scipy import sparse
 
 from homi.arrays import dense
 from homi.cli.opened_file import File, listed, open_file, with_file_name
-from homi.cli.options import Drop, Embeddings, Labels, Text
-from homi.cli.tags import TagChoice, TagColumn, are_tags, known_tags
+from homi.cli.options import ColumnChoice
+from homi.cli.tags import TagColumn, are_tags, known_tags
 from homi.datasets.dataset import Table
 from homi.datasets.files import short, split_name
 from homi.datasets.labels import chosen_columns, indicators
@@ -56,29 +55,16 @@ class LabeledRows:
         return vectors is not None or (table is not None and texts is not None)
 
 
-@dataclass(frozen=True)
-class ColumnChoice(TagChoice):
-    """Options that say which columns are what; an option group of `command`."""
+def input_files(file: Path, choice: ColumnChoice) -> list[Path]:
+    """Return a training file, and the files that may name its labels."""
+    beside = file.parent / f"{split_name(file)[0]}.xml"  # what ARFF files may have
+    return [file, beside, *map(Path, choice.labels or [])]
 
-    labels: Labels = None
-    text: Text = None
-    embeddings: Embeddings = None
-    drop: Drop = None
 
-    def __post_init__(self) -> None:
-        """Refuse options that do not go together."""
-        if self.tags and self.labels:
-            raise typer.BadParameter("--tags and --labels both name labels; pass one.")
-
-    def files(self, file: Path) -> list[Path]:
-        """Return a training file, and the files that may name its labels."""
-        beside = file.parent / f"{split_name(file)[0]}.xml"  # what ARFF files may have
-        return [file, beside, *map(Path, self.labels or [])]
-
-    def read(self, file: Path) -> LabeledRows:
-        """Read the rows of a training file."""
-        opened = open_file(file).with_embeddings(self.embeddings)
-        return replace(read_labeled(opened, self), read_as=opened.dialect.about)
+def read_rows(file: Path, choice: ColumnChoice) -> LabeledRows:
+    """Read the rows of a training file."""
+    opened = open_file(file).with_embeddings(choice.embeddings)
+    return replace(read_labeled(opened, choice), read_as=opened.dialect.about)
 
 
 def read_labeled(file: File, choice: ColumnChoice) -> LabeledRows:
