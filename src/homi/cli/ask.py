@@ -53,7 +53,7 @@ def ask(
         n = len(rows) if isinstance(rows, list) else rows.shape[0]
         Y = np.full((n, len(names)), np.nan)
         if known:
-            Y = read_known(opened, known, names)
+            Y = read_known(opened, known, loaded.label_columns)
         found = [[str(name) for name in row] for row in questions(classifier, X, Y, k)]
     if as_json:
         print_json({"rows": found})

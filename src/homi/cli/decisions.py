@@ -51,7 +51,7 @@ def corrected_table(
         )
     table: Fields = {name: file.texts([name]) for name in file.names}
     place = {name: j for j, name in enumerate(given.label_names)}
-    changed = 0
+    Y = given.Y.copy()
     with with_file_name(decisions.path):
         for line, (row, label, old, new) in enumerate(_cells(decisions)):
             if not new:
@@ -68,10 +68,24 @@ def corrected_table(
                     f"row {line}, counted from 0, is not about {file.path}: the label "
                     f"{short(label)} of its row {row} is another; audit this file."
                 )
-            if given.Y[i, j] != _DECISIONS[new]:
-                table[label][i] = _written(table[label], given.Y[:, j], new)
-                changed += 1
-    return table, changed
+            Y[i, j] = _DECISIONS[new]
+    return table | _corrected(table, given, Y), int((Y != given.Y).sum())
+
+
+def _corrected(table: Fields, given: LabeledRows, Y: NDArray[np.int8]) -> Fields:
+    """Return the columns that change: of tags, or of labels as they write 0 and 1."""
+    changed = Y != given.Y
+    if given.tags is not None:
+        new = given.tags.cells(given.label_names, Y)
+        pairs = zip(table[given.tags.name], new, changed.any(axis=1), strict=True)
+        return {given.tags.name: [b if differs else a for a, b, differs in pairs]}
+    columns: Fields = {}
+    for j in np.flatnonzero(changed.any(axis=0)):
+        name = given.label_columns[j]
+        cells = columns[name] = [*table[name]]
+        for i in np.flatnonzero(changed[:, j]):
+            cells[i] = _written(table[name], given.Y[:, j], Y[i, j])
+    return columns
 
 
 def _cells(decisions: File) -> list[tuple[str, ...]]:
@@ -80,9 +94,8 @@ def _cells(decisions: File) -> list[tuple[str, ...]]:
     return list(zip(*columns, strict=True))
 
 
-def _written(cells: list[str], labels: NDArray[np.int8], new: str) -> str:
+def _written(cells: list[str], labels: NDArray[np.int8], value: int) -> str:
     """Return the decision as the column writes it, such as yes."""
-    value = _DECISIONS[new]
     for cell, label in zip(cells, labels, strict=True):
         if label == value:
             return cell

@@ -53,7 +53,7 @@ def evaluate(
         loaded = load_for_rows(model, text)
         opened = open_rows(file).with_embeddings(embeddings)
         Y = loaded.labels(opened, choice, quiet=quiet)
-        _tell_unknown(opened, loaded.label_names, quiet=quiet)
+        _tell_unknown(opened, loaded.label_columns, quiet=quiet)
         X = loaded.rows(opened, quiet=quiet)
         decisions = loaded.decisions(X)
         scores, labels = loaded.scores(X), loaded.predictions(X)

@@ -86,22 +86,22 @@ def predict(
         opened = open_rows(file).with_embeddings(embeddings)
         X = loaded.rows(opened, quiet=quiet)
         if known:
-            Y = read_known(opened, known, loaded.label_names)
+            Y = read_known(opened, known, loaded.label_columns)
             found = _found_given(loaded, X, Y, scores, proba)
         else:
             found = _found(loaded, X, scores, proba)
     if json_lines:
-        for row in _by_row(loaded.shown_names, found)["rows"]:
+        for row in _by_row(loaded.label_names, found)["rows"]:
             print_json(row, indent=None)
         return
     if as_json and str(output) == "-":
-        print_json(_by_row(loaded.shown_names, found))
+        print_json(_by_row(loaded.label_names, found))
         return
     write_table(output, _table(loaded, found, opened, keep or []), safe=safe_csv)
     summary = {
         "output": str(output),
         "rows": len(found[""]),
-        "labels": loaded.shown_names,
+        "labels": loaded.label_names,
         "predicted": found[""].sum(axis=0, dtype=int),
     }
     if as_json:
@@ -162,7 +162,7 @@ def _columns(loaded: LoadedModel, found: Fields) -> Iterator[tuple[str, Any]]:
         if prefix == "" and loaded.tags is not None:
             yield loaded.tags.name, loaded.tags.cells(loaded.label_names, values)
             continue
-        for name, column in zip(loaded.shown_names, values.T, strict=True):
+        for name, column in zip(loaded.label_names, values.T, strict=True):
             yield prefix + name, column
 
 

@@ -26,7 +26,10 @@ from homi.tables.features import Features, TableParts, find_features, parts_of
 
 @dataclass(frozen=True)
 class LabeledRows:
-    """Rows of a training file: columns of features by their kind, and labels."""
+    """Rows of a training file: columns of features by their kind, and labels.
+
+    Names of labels are those of their columns without the prefix of --labels 'tag_*'.
+    """
 
     path: Path
     parts: TableParts
@@ -37,6 +40,11 @@ class LabeledRows:
     found: Features = field(default_factory=Features)
     read_as: str = ""
     label_prefix: str = ""
+
+    @property
+    def label_columns(self) -> list[str]:
+        """Names of the label columns in the file."""
+        return [self.label_prefix + name for name in self.label_names]
 
     @property
     def features(self) -> Table | None:
@@ -89,8 +97,9 @@ def read_labeled(file: File, choice: ColumnChoice) -> LabeledRows:
             found = find_features(file, found.names, choice.text or [])
         names = [*(file.names[j] for j in sorted(dropped)), *found.left_out]
         parts = parts_of(file, found)
-        rows = LabeledRows(file.path, parts, Y, label_names, names, tags)
         prefix = common_prefix(choice.labels or [], label_names)
+        shown = [name.removeprefix(prefix) for name in label_names]
+        rows = LabeledRows(file.path, parts, Y, shown, names, tags)
         return replace(rows, found=found, label_prefix=prefix)
 
 
