@@ -13,7 +13,9 @@ from homi.dependence import ask
 from homi.io import load_model
 
 TAGS = ["tag_a", "tag_b", "tag_c"]
-NAMES = [tag.removeprefix("tag_") for tag in TAGS]  # as predictions have them
+NAMES = [
+    tag.removeprefix("tag_") for tag in TAGS
+]  # of the model, and all that people read
 
 
 def frame(seed, n=200):
@@ -50,12 +52,12 @@ def test_predict_with_known_labels(here):
     rows = ["predict", here / "model.homi", here / "new.csv", "--known", "tag_*"]
     run(*rows, "--proba", "-o", here / "out.csv")
     found = pd.read_csv(here / "out.csv")
-    known = new[["tag_a", "tag_b"]]
+    known = new[["tag_a", "tag_b"]].set_axis(["a", "b"], axis=1)
     expected = model.predict_proba(new[["x", "y", "z"]], known=known)
     columns = [f"probability:{name}" for name in NAMES]
     np.testing.assert_allclose(found[columns], expected, atol=1e-12)
-    given = known["tag_a"].notna()
-    np.testing.assert_array_equal(found["a"][given], known["tag_a"][given])
+    given = known["a"].notna()
+    np.testing.assert_array_equal(found["a"][given], known["a"][given])
     np.testing.assert_array_equal(found[NAMES], expected > 0.5)
 
 
@@ -66,11 +68,12 @@ def test_known_labels_of_a_tuned_model(here):
     rows = [here / "tuned.homi", here / "new.csv", "--known", "tag_*"]
     run("predict", *rows, "--proba", "-o", here / "tuned.csv")
     found, new = pd.read_csv(here / "tuned.csv"), pd.read_csv(here / "new.csv")
-    model, known = load_model(here / "tuned.homi"), new[["tag_a", "tag_b"]]
+    model = load_model(here / "tuned.homi")
+    known = new[["tag_a", "tag_b"]].set_axis(["a", "b"], axis=1)
     expected = model.predict(new[["x", "y", "z"]], known=known)
     np.testing.assert_array_equal(found[NAMES], expected)
-    given = known["tag_a"].notna()
-    np.testing.assert_array_equal(found["a"][given], known["tag_a"][given])
+    given = known["a"].notna()
+    np.testing.assert_array_equal(found["a"][given], known["a"][given])
     asked = json.loads(run("ask", *rows, "--json").stdout)["rows"]
     assert len(asked) == len(new)
 
@@ -80,7 +83,7 @@ def test_ask(here):
     rows = ["ask", here / "model.homi", here / "new.csv", "--known", "tag_*", "-k", 2]
     found = json.loads(run(*rows, "--json").stdout)["rows"]
     model = load_model(here / "model.homi")
-    known = new[["tag_a", "tag_b"]]
+    known = new[["tag_a", "tag_b"]].set_axis(["a", "b"], axis=1)
     assert found == ask(model, new[["x", "y", "z"]], known, 2)
     run(*rows, "-o", here / "ask.csv")
     table = pd.read_csv(here / "ask.csv", keep_default_na=False)
@@ -103,6 +106,8 @@ def test_audit_and_apply(here):
         *("row", "label", "given", "probability", "score", "reason", "decision")
     ]
     assert len(found) == 50
+    assert set(found["label"]) == set(NAMES)
+    assert not found["reason"].str.contains("tag_").any()
     assert found["reason"].head(20).str.contains("[xyz] = ").all()
     found["decision"] = found["decision"].astype(object)
     found.loc[[0, 3], "decision"] = (1 - found.loc[[0, 3], "given"]).astype(str)
@@ -112,7 +117,8 @@ def test_audit_and_apply(here):
     assert "2 label(s) changed" in run(*apply, "-o", here / "fixed.csv").stderr
     for place in (0, 3):
         row, label = found.loc[place, ["row", "label"]]
-        train.loc[row, label] = 1 - train.loc[row, label]
+        column = f"tag_{label}"
+        train.loc[row, column] = 1 - train.loc[row, column]
     pd.testing.assert_frame_equal(pd.read_csv(here / "fixed.csv"), train)
     assert (here / "train.csv").read_bytes() == before
     for name in ("train.csv", "decisions.csv"):
@@ -123,7 +129,7 @@ def test_audit_and_apply(here):
     ("column", "value", "message"),
     [
         ("decision", "2", "decides '2'"),
-        ("label", "tag_q", "about 'tag_q'"),
+        ("label", "q", "about 'q'"),
         ("row", "-1", "of row '-1'"),
         ("row", "999", "is not about"),
         ("given", "0", "is not about"),
@@ -131,7 +137,7 @@ def test_audit_and_apply(here):
 )
 def test_malformed_decisions(here, column, value, message):
     (row,) = np.flatnonzero(pd.read_csv(here / "train.csv")["tag_a"])[:1]
-    cells = {"row": row, "label": "tag_a", "given": 1, "decision": 0}
+    cells = {"row": row, "label": "a", "given": 1, "decision": 0}
     table = pd.DataFrame([cells]).astype(object)
     table.loc[0, column] = value
     table.to_csv(here / "bad.csv", index=False)
@@ -165,4 +171,19 @@ def test_texts(here):
     table.to_csv(here / "posts.csv", index=False)
     given = ["audit", here / "posts.csv", "--text", "body", "--labels", "tag_*"]
     found = json.loads(run(*given, "--linear", "--json").stdout)["labels"]
-    assert (found[0]["row"], found[0]["label"]) == (5, "tag_cat")
+    assert (found[0]["row"], found[0]["label"]) == (5, "cat")
+
+
+def test_decisions_about_tags_in_one_column(tmp_path):
+    cells = ["red; round", "round", "", "red"] * 10
+    table = pd.DataFrame({"x": range(40), "y": [3, 1, 0, 2] * 10, "tags": cells})
+    table.to_csv(tmp_path / "train.csv", index=False)
+    decided = [(0, "red", 1, 0), (2, "round", 0, 1), (3, "round", 0, 0)]
+    names = ["row", "label", "given", "decision"]
+    decisions = pd.DataFrame(decided, columns=names)
+    decisions.to_csv(tmp_path / "decided.csv", index=False)
+    audit = ["audit", tmp_path / "train.csv", "--tags", "tags"]
+    run(*audit, "--apply", tmp_path / "decided.csv", "-o", tmp_path / "fixed.csv")
+    table.loc[[0, 2], "tags"] = "round"
+    found = pd.read_csv(tmp_path / "fixed.csv", keep_default_na=False)
+    pd.testing.assert_frame_equal(found, table)

@@ -379,7 +379,13 @@ def test_a_widget_holds_the_page(rows, model):
     page = model.explain(X=rows[0], y=rows[1])
     widget = page.widget()
     assert widget.page == page
-    assert (widget.label, widget.row, widget.decisions) == ("", -1, [])
+    assert (page.label, page.row, page.decisions) == ("", -1, [])
+    data, _ = page._repr_mimebundle_()
+    shown = data["application/vnd.jupyter.widget-view+json"]
+    assert shown["model_id"] == widget.model_id
+    widget.label = "b"  # as the cell does
+    assert page.label == "b"
+    assert len(repr(page)) < 50
 
 
 # Targets and files
