@@ -31,7 +31,7 @@ from homi.metrics import hamming_loss
     contract_checks.without_weights,
 )
 def test_scikit_learn_contract(estimator, expected):
-    contract_checks.check(estimator, expected)
+    contract_checks.check_parameters(estimator, expected)
 
 
 def standardized(X):
