@@ -499,19 +499,17 @@ def test_more_features_than_rows(name):
 
 
 @every
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda X, Y: (X, Y - 1), r"holds only 0 and 1.*pass \(Y > 0\)"),
-        (lambda X, Y: (X, Y[:-1]), "inconsistent numbers of samples"),
-        (lambda X, Y: (X, None), "requires y to be passed"),
-        (lambda X, Y: (X * np.nan, Y), "contains NaN"),
-        (lambda X, Y: (X, Y * np.nan), "contains NaN"),
-    ],
-)
-def test_bad_input_is_named(name, change, message, rows):
-    with pytest.raises(ValueError, match=message):
-        make(name).fit(*change(*rows))
+def test_bad_input_is_named(name, rows):
+    X, Y = rows
+    for given, message in [
+        ((X, Y - 1), r"holds only 0 and 1.*pass \(Y > 0\)"),
+        ((X, Y[:-1]), "inconsistent numbers of samples"),
+        ((X, None), "requires y to be passed"),
+        ((X * np.nan, Y), "contains NaN"),
+        ((X, Y * np.nan), "contains NaN"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            make(name).fit(*given)
 
 
 @every
