@@ -64,3 +64,18 @@ def test_published_enron_is_its_first_rows_twice(monkeypatch):
     assert len(X) == 2 * 1123
     np.testing.assert_allclose(X[:1123], X[1123:], atol=1e-12)
     np.testing.assert_array_equal(Y[:1123], given.Y[:1123])
+
+
+def test_counts_of_words_become_tfidf_of_the_training_rows(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = sparse.csr_array(rng.poisson(0.5, size=(40, 6)).astype(float))
+    given = Dataset(X, np.ones((40, 2), np.int8), [], [])
+    monkeypatch.setattr(protocols, "load", lambda name: given)
+    protocols.rows_of.cache_clear()
+    fold = protocols.split("clean", "yahoo-arts", 0, 4)
+    protocols.rows_of.cache_clear()
+    known = np.setdiff1d(np.arange(40), fold.test_indices)
+    often = (X.toarray()[known] > 0).sum(axis=0)
+    weights = X.toarray()[fold.test_indices] * (np.log(31 / (1 + often)) + 1)
+    norms = np.maximum(np.linalg.norm(weights, axis=1, keepdims=True), 1e-300)
+    np.testing.assert_allclose(fold.test.X.toarray(), weights / norms)
