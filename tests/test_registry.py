@@ -122,7 +122,7 @@ def test_an_unknown_name_brings_the_nearest():
         require("emotion")
     with pytest.raises(UnknownDataset, match="closest names: corel16k001"):
         require("corel16k")
-    with pytest.raises(FileNotFoundError, match=r"known names: mediamill, .*yahoo-arts\.$"):
+    with pytest.raises(FileNotFoundError, match=r"names: mediamill, .*yahoo-arts\.$"):
         require("neighbour_neighbour_")
 
 
