@@ -11,14 +11,14 @@ from scipy import sparse
 from sklearn.metrics import average_precision_score, f1_score
 
 from homi import HOMICV
-from homi.benchmark import compute, runner
+from homi.benchmark import arena, compute, runner
 from homi.benchmark.cells import Cell
 from homi.benchmark.experiment import Experiment, Large, Limit
 from homi.benchmark.experiment_file import read_experiment
 from homi.benchmark.limited import Stopped, within
 from homi.benchmark.measures import MEASURES, Outcome, measure
 from homi.benchmark.methods import ARENA
-from homi.benchmark.store import recall, stored
+from homi.benchmark.store import recall, store, stored
 from homi.benchmark.usage import saved_bytes
 from homi.datasets.registry import registry
 
@@ -199,6 +199,50 @@ def test_a_cell_over_the_limit_is_marked_and_its_other_folds_are_not_tried(
         assert record["stopped"] == "time"
         assert np.isnan(list(record["metrics"].values())).all()
     assert runner.missing(limited, limited.tasks(), tmp_path / "arena") == []
+
+
+@pytest.fixture
+def results(few_rows, tmp_path):
+    """Two entries on two data sets, one of them stopped, and one fold not run."""
+    text = ARENA_FILE.read_text(encoding="utf-8")
+    methods = text[text.index("methods = [") : text.index("metrics = [")]
+    new = 'methods = ["arena-homi", "arena-homicv", "arena-ridge"]\n'
+    text = text.replace(methods, new).replace("folds = 5", "folds = 2")
+    text = text.replace("minutes = 20", "minutes = 10")
+    file, directory = tmp_path / "arena.toml", tmp_path / "results" / "arena"
+    file.write_text(text, encoding="utf-8")
+    experiment = replace(read_experiment(file), limit=None)
+    tasks = [t for t in experiment.tasks(["emotions", "birds", "yeast"]) if t.fold < 2]
+    kept = [t for t in tasks if (t.dataset, t.method) != ("birds", "arena-ridge")]
+    lacking = Cell("clean", "yeast", "arena-homi", 1)
+    kept.remove(lacking)
+    assert runner.run(experiment, kept, directory) == []
+    for task in set(tasks) - set(kept) - {lacking}:
+        record = compute.stopped(experiment, task, "", "time", 600.0)
+        store(directory, task, record)
+    return arena.read(file, directory)
+
+
+def test_the_page_of_partial_results(results):
+    found = arena.choose(results, results.experiment.datasets)
+    # Three data sets of two entries, or two of three: the larger number of rivals.
+    assert found.datasets == ["emotions", "birds"]
+    assert found.methods == list(results.experiment.methods)
+    ranks = arena.ranks_table(results, found, {"ranking_loss": "Ranking loss"})
+    cells = [[entry.text for entry in row] for row in ranks.rows]
+    assert [row[0] for row in cells] == ["HOMI of the paper", "HOMICV", "ridge"]
+    means = arena.ranked(results, found, "ranking_loss")
+    assert means.loc["birds"].idxmax() == "arena-ridge"
+    values = arena.values_table(results, "ranking_loss").markdown()
+    assert "over the limit (600 s)" in values
+    assert "yeast: all but HOMI of the paper" in arena.missing_line(results)
+    assert "scene: nothing." in arena.missing_line(results)
+    records = arena.records_table(results, found)
+    # The stopped entry counts on one data set only.
+    assert {sum(map(int, e.text.split("–"))) for e in records.rows[1][1:]} == {1}
+    for table in (arena.costs_table, arena.tests_table):
+        assert len(table(results, found).rows) in (2, 3)
+    assert len(arena.instead(results).rows) == 21
 
 
 def test_large_data_sets_have_fewer_folds():

@@ -6,7 +6,15 @@ import pytest
 import scikit_posthocs
 from scipy import stats
 
-from homi.benchmark.statistics import average_ranks, friedman, holm
+from homi.benchmark.statistics import (
+    average_ranks,
+    friedman,
+    holm,
+    rank_intervals,
+    stopped_last,
+    wilcoxon_holm,
+    wins_ties_losses,
+)
 from homi.metrics import METRICS, PAPER_METRICS
 from homi.paper.printed import printed_results
 
@@ -109,3 +117,57 @@ def test_holm_is_that_of_statsmodels():
         rejected, adjusted, *_ = multitest.multipletests(table["p"], method="holm")
         np.testing.assert_allclose(table["p_holm"], adjusted)
         np.testing.assert_array_equal(table["rejected"], rejected)
+
+
+def test_a_stopped_method_ranks_last():
+    means = pd.DataFrame({"a": [0.1, np.nan], "b": [0.2, 0.3], "c": [np.nan, 0.1]})
+    for greater, expected in ((False, [2.0, 2.0, 2.0]), (True, [2.5, 1.0, 2.5])):
+        whole = stopped_last(means, greater_is_better=greater)
+        ranks = average_ranks(whole, greater_is_better=greater)
+        assert ranks.tolist() == expected
+    assert means.isna().sum().sum() == 2
+
+
+def test_intervals_of_ranks_hold_the_average_and_shrink_with_data_sets():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(100, 4)) + 0.3 * np.arange(4)
+    wide = pd.DataFrame(values, columns=[*"abcd"])
+    widths = []
+    for n in (8, 100):
+        found = rank_intervals(wide[:n], greater_is_better=True)
+        ranks = average_ranks(wide[:n], greater_is_better=True)
+        assert ((found["low"] <= ranks) & (ranks <= found["high"])).all()
+        widths.append((found["high"] - found["low"]).mean())
+    assert widths[1] < widths[0] / 2
+    # Of the normal approximation: 1.96 standard errors on either side.
+    ranks = wide.rank(axis=1, ascending=False)
+    half = 1.96 * ranks.std() / 10
+    np.testing.assert_allclose((found["high"] - found["low"]) / 2, half, rtol=0.15)
+
+
+def test_wilcoxon_against_scipy_and_holm_by_hand():
+    rng = np.random.default_rng(1)
+    values = rng.normal(size=(12, 3)) + np.array([0, 1, 0.2])
+    means = pd.DataFrame(values, columns=[*"abc"])
+    table = wilcoxon_holm(means, "a", greater_is_better=False)
+    p = {m: stats.wilcoxon(means[m] - means["a"]).pvalue for m in "bc"}
+    assert table["p"].to_dict() == pytest.approx(p)
+    assert table.loc["b", "median"] == pytest.approx((means["b"] - means["a"]).median())
+    low, high = sorted(p, key=p.get)
+    assert table.loc[low, "p_holm"] == pytest.approx(2 * p[low])
+    assert table.loc[high, "p_holm"] == pytest.approx(max(2 * p[low], p[high]))
+    same = pd.DataFrame({"a": [1.0, 2.0], "b": [1.0, 2.0]})
+    assert wilcoxon_holm(same, "a", greater_is_better=True).loc["b", "p_holm"] == 1.0
+
+
+def test_wins_ties_and_losses():
+    gaps = pd.DataFrame(
+        [
+            [0.1, 0.1, 0.1],
+            [0.3, -0.3, 0.05],
+            [-0.2, -0.1, np.nan],
+            [0.0, 0.0, 0.0],
+            [np.nan] * 3,
+        ]
+    )
+    assert wins_ties_losses(gaps) == (1, 2, 1)
