@@ -524,7 +524,7 @@ def test_debug_gives_the_traceback(here):
 
 
 def test_a_bug_is_a_sentence_too(here, monkeypatch):
-    monkeypatch.setattr("homi.cli.fit.make", lambda *_: {}["oops"])
+    monkeypatch.setattr("homi.cli.recipe.make", lambda *_: {}["oops"])
     text = refused("fit", here / "train.csv", "-l", "tag*", "--drop", "id")
     assert "--debug" in text
 
@@ -559,7 +559,7 @@ def test_ctrl_c_is_one_sentence(here, tmp_path):
 _SLOW_FIT = """
 import time
 import homi.__main__ as program
-import homi.cli, homi.cli.fit as command
+import homi.cli, homi.cli.recipe as command
 command.make = lambda *given: (print("ready", flush=True), time.sleep(60))
 program.main()
 """
@@ -619,7 +619,7 @@ def test_debug_gives_the_traceback_of_every_command(words):
 
 
 def test_a_bug_is_one_sentence_in_every_command(monkeypatch):
-    monkeypatch.setattr("homi.cli.data.registry", lambda: {}["oops"])
+    monkeypatch.setattr("homi.datasets.registry.registry", lambda: {}["oops"])
     text = refused("data", "list")
     assert "bug in homi" in text
     assert "--debug" in text

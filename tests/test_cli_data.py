@@ -7,7 +7,6 @@ import re
 import pytest
 from typer.testing import CliRunner
 
-from homi.cli import data as data_cli
 from homi.cli.app import app
 from homi.datasets.fetch import cached_path
 from homi.datasets.load import at_hand, load
@@ -46,8 +45,10 @@ def tiny(server, monkeypatch):
     """A registry of one data set on the loopback server."""
     entry = make_entry(server.url("/tiny.arff"), server.url("/tiny.gz"))
     known = {"tiny": entry}
-    monkeypatch.setattr(data_cli, "registry", lambda: known)
-    monkeypatch.setattr(data_cli, "require", lambda name: known[name.casefold()])
+    monkeypatch.setattr("homi.datasets.registry.registry", lambda: known)
+    monkeypatch.setattr(
+        "homi.datasets.registry.require", lambda name: known[name.casefold()]
+    )
     return entry
 
 
@@ -158,8 +159,8 @@ def test_fetch_all_goes_on_after_a_failure(server, monkeypatch, cache):
         "none": make_entry(name="none"),
         "tiny": make_entry(server.url("/tiny.gz")),
     }
-    monkeypatch.setattr(data_cli, "registry", lambda: known)
-    monkeypatch.setattr(data_cli, "require", known.__getitem__)
+    monkeypatch.setattr("homi.datasets.registry.registry", lambda: known)
+    monkeypatch.setattr("homi.datasets.registry.require", known.__getitem__)
     result = run("fetch", "--all", code=1)
     assert "bad could not be fetched" in one_sentence(result)
     assert "none: has no source, see homi data info none" in result.stdout

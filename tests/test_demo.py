@@ -9,25 +9,26 @@ from typer.testing import CliRunner
 
 from homi import HOMICV
 from homi.__main__ import main
-from homi.cli import demo
+from homi.cli import comparison
 from homi.cli.app import app
 
 
 def test_the_command_shows_scores_and_a_picture(tmp_path, monkeypatch):
     # A forest, and HOMICV with everything, take longer than a test should.
     quick = HOMICV(kernels=(), trees=False)
-    genes = {name: demo.GENES[name] for name in ("BR", "HOMI, s = 2")}
-    texts = {"HOMICV": make_pipeline(demo._WORDS, quick), "BR": demo.TEXTS["BR"]}
-    monkeypatch.setattr(demo, "GENES", {"HOMICV": quick, **genes})
-    monkeypatch.setattr(demo, "TEXTS", texts)
-    monkeypatch.setattr(demo, "N_TRAIN", 400)
+    genes = {name: comparison.GENES[name] for name in ("BR", "HOMI, s = 2")}
+    texts = {"HOMICV": make_pipeline(comparison._WORDS, quick)}
+    texts["BR"] = comparison.TEXTS["BR"]
+    monkeypatch.setattr(comparison, "GENES", {"HOMICV": quick, **genes})
+    monkeypatch.setattr(comparison, "TEXTS", texts)
+    monkeypatch.setattr(comparison, "N_TRAIN", 400)
     output = tmp_path / "new" / "place"
     result = CliRunner().invoke(app, ["demo", "--output", str(output), "--folds", "2"])
     assert result.exit_code == 0, result.output
     for text in ("fold 2/2", "texts, BR", "Hamming", "HOMICV", "fit, s", "±"):
         assert text in result.output
     tables = (output / "tables.md").read_text(encoding="utf-8")
-    assert tables.count("±") == 1 + 4 * len(demo.GENES)
+    assert tables.count("±") == 1 + 4 * len(comparison.GENES)
     assert "python-functions, 400 texts" in tables
     assert (output / "tags.png").read_bytes()[:4] == b"\x89PNG"
     assert {path.suffix for path in output.iterdir()} == {".md", ".png"}
@@ -47,8 +48,8 @@ def test_version():
 
 
 def test_the_table_is_mean_and_standard_deviation():
-    scores = {name: [0.1, 0.3] for name in demo.PAPER_METRICS}
-    result = demo.Comparison("title", {"method": scores}, {"method": [1.0]})
+    scores = {name: [0.1, 0.3] for name in comparison.PAPER_METRICS}
+    result = comparison.Comparison("title", {"method": scores}, {"method": [1.0]})
     header, row = result.table()
     assert header[1] == "Hamming loss ↓"
     assert row == ["method"] + ["0.200 ± 0.141"] * 4 + ["1"]

@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from browser import tab_of
-from explorer_pages import LABELS, QUICK, Opened, Written, some_rows
+from browser import LABELS, QUICK, Opened, Written, some_rows, tab_of
 from homi import HOMI, HOMICV
 from homi.dependence import ask
 from homi.estimators import MLkNN
@@ -154,12 +153,13 @@ def test_the_rules_of_accessibility_are_kept(six):
         "axe_playwright_python.sync_playwright",
         reason="no axe-core; pip install 'homi-learn[test]'",
     )
-    six.open()
-    six.look_for("sad", "Enter")
-    six.know(4, 1)
-    results = axe.Axe().run(six.page)
-    assert results.violations_count == 0, results.generate_report()
-    assert {"color-contrast"} <= {rule["id"] for rule in results.response["passes"]}
+    for width, scheme in ((1280, "light"), (390, "dark")):
+        six.open(width, scheme)
+        six.look_for("sad", "Enter")
+        six.know(4, 1)
+        results = axe.Axe().run(six.page)
+        assert results.violations_count == 0, results.generate_report()
+        assert {"color-contrast"} <= {rule["id"] for rule in results.response["passes"]}
 
 
 def test_the_keyboard_reaches_everything_and_shows_where_it_is(six):

@@ -11,7 +11,7 @@ from homi import HOMI
 from homi.datasets import load
 from homi.graph import neighbor_laplacian
 from homi.metrics import ranking_loss
-from homi.model.kernel_map import KernelMap
+from homi.model.kernel_map import KernelMap, Triangle
 
 PARAMS = {
     "rbf": {"gamma": 0.2},
@@ -91,6 +91,17 @@ def test_the_width_is_the_median_distance(rows):
     assert found.params["gamma"] == pytest.approx(1 / (2 * np.median(apart)))
     same = KernelMap(np.ones((5, 2)), "rbf", 3, {}, standardize=False, rng=rng)
     assert same.params["gamma"] == 1.0
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("n_components", [20, 60])
+def test_features_of_landmarks_are_rows_of_the_factor(container, n_components, rows):
+    X, rng = container(rows[0]), np.random.RandomState(0)
+    made = KernelMap(X, "rbf", n_components, {}, standardize=True, rng=rng)
+    for some in (X, X[::-1], X[:5]):
+        expected = Triangle(made.triangle).features(made(some))
+        np.testing.assert_allclose(made.features(some), expected, atol=1e-8)
+    np.testing.assert_array_equal(made.features(X)[made.indices], made.triangle)
 
 
 @pytest.mark.parametrize("container", [sparse.csr_array, sparse.csc_matrix])

@@ -14,13 +14,13 @@ import pytest
 from defusedxml import ElementTree
 from scipy import sparse
 
-from dataset_files import large_ones_slow
 from homi.datasets import Dataset, load
 from homi.datasets import cache as cache_module
 from homi.datasets.cache import Parsed, cached
 from homi.datasets.fetch import FetchError, cached_path
 from homi.datasets.load import at_hand, verify
 from homi.datasets.registry import UnknownDataset, registry
+from sample_files import large_ones_slow
 from test_fetch import (  # noqa: F401
     make_entry,
     no_internet,

@@ -1,4 +1,4 @@
-"""The registry is data: whole, pinned, frozen, and inside the wheel."""
+"""The registry is data, and the data sets that come another way take part too."""
 
 import dataclasses
 import re
@@ -8,8 +8,15 @@ import zipfile
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import numpy as np
 import pytest
 
+from homi.benchmark.experiment_file import read_experiment
+from homi.benchmark.results import read_results
+from homi.benchmark.runner import run
+from homi.datasets import load
+from homi.datasets.load import at_hand
+from homi.datasets.python_functions import _function, _prose, python_functions
 from homi.datasets.registry import (
     Citation,
     Entry,
@@ -18,6 +25,7 @@ from homi.datasets.registry import (
     registry,
     require,
 )
+from homi.paper.results import read_paper_results
 
 ROOT = Path(__file__).parents[1]
 
@@ -163,3 +171,129 @@ def test_the_registry_is_inside_the_wheel(tmp_path):
     with zipfile.ZipFile(wheel) as archive:
         shipped = archive.read("homi/datasets/registry.toml")
     assert shipped == (ROOT / "src/homi/datasets/registry.toml").read_bytes()
+
+
+# mediamill, which few have: a file of its form takes part in a benchmark.
+
+
+EXPERIMENT = """
+name = "small"
+protocols = ["clean", "as-published"]
+datasets = ["mediamill", "yeast"]
+methods = ["HOMI"]
+folds = 2
+"""
+
+
+@pytest.fixture
+def mediamill(tmp_path, monkeypatch):
+    """120 numbers and 101 labels a row, as in the file of the registry."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.random((80, 120)), rng.random((80, 101)) < 0.3
+    header = [f"@attribute Att{i} numeric" for i in range(120)]
+    header += [f"@attribute Class{i} {{0,1}}" for i in range(101)]
+    rows = [
+        ",".join([*(f"{x:.4f}" for x in features), *map(str, labels.astype(int))])
+        for features, labels in zip(X, Y, strict=True)
+    ]
+    lines = ["@relation mediamill", *header, "@data", *rows, ""]
+    (tmp_path / "mediamill.arff").write_text("\n".join(lines), encoding="utf-8")
+    monkeypatch.setenv("HOMI_DATA", str(tmp_path))
+    monkeypatch.setenv("HOMI_CACHE", str(tmp_path / "cache"))
+    return Y
+
+
+def test_the_benchmark_includes_it(mediamill, tmp_path):
+    file = tmp_path / "small.toml"
+    file.write_text(EXPERIMENT, encoding="utf-8")
+    experiment, journal = read_experiment(file), tmp_path / "small"
+    assert read_paper_results(experiment, journal).absent == ("mediamill", "yeast")
+    assert at_hand("mediamill").place == "directory"
+    with pytest.warns(UserWarning, match="is not the mediamill of the registry"):
+        np.testing.assert_array_equal(load("mediamill").Y, mediamill)
+    assert run(experiment, experiment.tasks(["mediamill"]), journal) == []
+    assert len(read_results(journal, experiment)) == 4
+    paper = read_paper_results(experiment, journal)
+    assert (paper.datasets, paper.absent) == (("mediamill",), ("yeast",))
+
+
+# Texts of installed packages: real, named, and the same every time.
+
+
+DOC = """norm(x, ord=None)
+
+Matrix or vector :func:`norm`.
+
+.. math::
+
+    x^2
+
+    y
+
+Read more in the :ref:`User Guide <norms>`.
+
+Parameters
+----------
+x : {array-like, sparse matrix}
+    Input.
+axis, out : int
+    With random_state in its text.
+**kwargs
+    More.
+
+Returns
+-------
+tol : float
+"""
+
+
+@pytest.fixture(scope="module")
+def functions():
+    return python_functions()
+
+
+def test_text_and_tags_of_a_docstring():
+    found = _function("numpy.linalg.norm", DOC)
+    assert found.text == "Matrix or vector norm."
+    assert found.tags == ["axis", "linalg", "numpy", "out", "sparse"]
+
+
+def test_signatures_of_several_lines_are_left_out():
+    text = "add(a, b=(1, 2),\n    c=None) -> int\nadd(a)\n\nAdd numbers."
+    assert _prose(text) == "Add numbers."
+    assert _prose("f(x) of numbers.") == "f(x) of numbers."
+
+
+def test_thousands_of_texts_of_named_functions(functions):
+    assert len(functions) > 2500
+    by_name = {function.name: function for function in functions}
+    assert {"axis", "numpy", "linalg"} <= {*by_name["numpy.linalg.norm"].tags}
+    assert "sparse" in by_name["sklearn.linear_model.Ridge"].tags
+    assert functions == sorted(functions)
+    texts = [function.text for function in functions]
+    assert len(set(texts)) == len(texts)
+    assert min(len(text.split()) for text in texts) >= 6
+
+
+def test_load_gives_texts_and_named_tags(functions):
+    X, Y, feature_names, tags = load("Python-Functions")
+    assert feature_names == ["text"]
+    assert [f.text for f in functions] == X.tolist()
+    assert {"sparse", "linalg", "random", "scipy"} <= {*tags}
+    assert Y.shape == (len(X), len(tags))
+    assert Y.sum(axis=0).min() >= 30
+    assert Y.any(axis=1).all()
+    row = next(i for i, f in enumerate(functions) if f.name == "numpy.linalg.norm")
+    assert np.array(tags)[Y[row] > 0].tolist() == functions[row].tags
+
+
+def test_it_is_quiet_and_works_without_pandas():
+    code = (
+        "import sys; sys.modules['pandas'] = None\n"
+        "from homi.datasets.python_functions import python_functions\n"
+        "print({f.name.split('.')[0] for f in python_functions()} >= {'scipy'})"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True
+    )
+    assert (done.stdout, done.stderr) == ("True\n", "")

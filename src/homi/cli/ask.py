@@ -5,16 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 
-from homi.cli.loaded_model import load_for_rows
-from homi.cli.opened_file import open_file
 from homi.cli.options import AsJson, Force, Known, Model, Quiet, Rows, Text
 from homi.cli.output import check_table, write_table
-from homi.cli.source import read_known
 from homi.cli.terminal import print_json, working
-from homi.dependence import ask as questions
 from homi.typing import Fields
 
 
@@ -41,6 +36,13 @@ def ask(
 
     Example: homi ask model.homi new.csv --known 'tag_*' -k 3
     """
+    import numpy as np
+
+    from homi.cli.loaded_model import load_for_rows
+    from homi.cli.opened_file import open_file
+    from homi.cli.source import read_known
+    from homi.dependence import ask as questions
+
     check_table(output, [model, file], force=force)
     with working("Asking", quiet=quiet):
         loaded = load_for_rows(model, text)
@@ -51,7 +53,7 @@ def ask(
         n = len(rows) if isinstance(rows, list) else rows.shape[0]
         Y = np.full((n, len(names)), np.nan)
         if known:
-            Y = read_known(opened, known, names)
+            Y = read_known(opened, known, loaded.label_columns)
         found = [[str(name) for name in row] for row in questions(classifier, X, Y, k)]
     if as_json:
         print_json({"rows": found})

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from sklearn.pipeline import Pipeline
 
-from homi.cli.decisions import corrected_table
-from homi.cli.opened_file import open_file
-from homi.cli.options import AsJson, Force, Quiet, Rows
+from homi.cli.options import AsJson, ColumnChoice, Force, Quiet, Recipe, Rows
 from homi.cli.output import check_table, write_table
-from homi.cli.recipe import Recipe
-from homi.cli.source import ColumnChoice, LabeledRows
 from homi.cli.terminal import print_json, print_note, working
-from homi.dependence import audit as audit_labels
-from homi.extras import optional
 from homi.typing import Fields
 
 
@@ -54,19 +47,23 @@ def audit(
     Write 0 or 1 into the column decision of audit.csv where you agree, and apply it:
     homi audit train.csv --labels 'tag_*' --apply audit.csv -o corrected.csv
     """
+    from homi.cli.decisions import audited, corrected_table
+    from homi.cli.opened_file import open_file
+    from homi.cli.source import input_files, read_rows
+
     if recipe.tune is not None:
         raise typer.BadParameter("an audit uses no thresholds; omit --tune.")
-    inputs = [*choice.files(file), *([] if apply is None else [apply])]
+    inputs = [*input_files(file, choice), *([] if apply is None else [apply])]
     check_table(output, inputs, force=force)
     with working(f"Reading {file}", quiet=quiet):
-        given = choice.read(file)
+        given = read_rows(file, choice)
     if apply is not None:
         table, changed = corrected_table(open_file(file), given, open_file(apply))
         write_table(output, table)
         print_note(f"{changed} label(s) changed.", quiet=quiet)
         return
     with working("Auditing", quiet=quiet):
-        found = _audited(recipe, given, top)
+        found = audited(recipe, given, top)
     facts = {"n_wrong": found.n_wrong, "interval": found.interval}
     if as_json and str(output) == "-":
         print_json({**facts, "labels": found.to_dict("records")})
@@ -79,23 +76,3 @@ def audit(
         f"{low:.0f} to {high:.0f}).",
         quiet=quiet,
     )
-
-
-def _audited(recipe: Recipe, given: LabeledRows, top: int) -> Any:
-    with optional("homi audit"):
-        import pandas as pd
-
-    Y = pd.DataFrame(given.Y, columns=given.label_names)
-    if recipe.is_mixed(given):
-        vectorizer = recipe.vectorizer()
-        X = vectorizer.fit_parts(given.found, given.parts, given.found.sources, given.Y)
-        estimator = recipe.estimator(is_text=False, is_scaled=True)
-        return audit_labels(estimator, X, Y, n_listed=top, n_explained=0)
-    if given.texts is not None:
-        model: Pipeline = recipe.estimator(is_text=True)
-        words = model[0].fit_transform(given.texts)
-        return audit_labels(model[-1], words, Y, n_listed=top, n_explained=0)
-    columns, X = recipe.columns(given, slice(None))
-    if not hasattr(X, "tocsr"):
-        X = pd.DataFrame(X, columns=columns.feature_names)
-    return audit_labels(recipe.estimator(is_text=False), X, Y, n_listed=top)

@@ -4,26 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from homi.benchmark.cells import Record, Study, Task
-from homi.benchmark.engines import Engine, cluster, local
-from homi.benchmark.exchange import Difference, wrong_folds
-from homi.benchmark.exchange import merge as merge_results
-from homi.benchmark.exchange import verify as verify_results
-from homi.benchmark.experiment import Experiment
-from homi.benchmark.experiment_file import read_experiment
-from homi.benchmark.packed import table_of
-from homi.benchmark.runner import missing, sort_out
-from homi.benchmark.runner import run as run_tasks
-from homi.benchmark.store import pack as pack_results
-from homi.benchmark.store import place
-from homi.benchmark.store import unpack as unpack_results
 from homi.cli.bench_options import (
     Datasets,
     EngineName,
@@ -35,10 +22,14 @@ from homi.cli.bench_options import (
     Sensitivity,
     interrupts,
 )
-from homi.cli.bench_progress import progress
 from homi.cli.command import command
 from homi.cli.errors import one_sentence
-from homi.datasets.load import at_hand
+
+if TYPE_CHECKING:
+    from homi.benchmark.cells import Record, Task
+    from homi.benchmark.engines import Engine
+    from homi.benchmark.exchange import Difference
+    from homi.benchmark.experiment import Experiment
 
 bench_app = typer.Typer(
     help="Run, inspect, check, pack and report experiments.\n\n"
@@ -53,7 +44,7 @@ bench_app = typer.Typer(
 _MOST_NAMED = 10
 
 
-@command(bench_app)
+@command(bench_app, extra="bench")
 def run(
     file: File,
     datasets: Datasets = None,
@@ -81,6 +72,10 @@ def run(
 
     Example: homi bench run benchmarks/paper.toml --datasets yeast --jobs 2
     """
+    from homi.benchmark.runner import missing
+    from homi.benchmark.runner import run as run_tasks
+    from homi.cli.bench_progress import progress
+
     console = Console(soft_wrap=True)
     with one_sentence():
         experiment, directory = _opened(file, quick, results, sensitivity)
@@ -117,7 +112,7 @@ def run(
         raise typer.Exit(1)
 
 
-@command(bench_app)
+@command(bench_app, extra="bench")
 def status(
     file: File,
     datasets: Datasets = None,
@@ -130,6 +125,8 @@ def status(
 
     Example: homi bench status benchmarks/paper.toml
     """
+    from homi.benchmark.runner import missing
+
     console = Console(soft_wrap=True)
     with one_sentence():
         experiment, directory = _opened(file, quick, results)
@@ -155,7 +152,7 @@ def _missing(lacking: Counter[str], wanted: Counter[str]) -> str:
     return "all" if lacking == wanted else ", ".join(names)
 
 
-@command(bench_app)
+@command(bench_app, extra="bench")
 def report(
     file: File,
     quick: Quick = False,
@@ -184,7 +181,7 @@ def report(
     console.print(f"{target / 'index.html'} is written.")
 
 
-@command(bench_app)
+@command(bench_app, extra="bench")
 def merge(
     file: File,
     sources: Annotated[
@@ -201,6 +198,8 @@ def merge(
 
     Example: homi bench merge benchmarks/paper.toml /mnt/other/results/paper
     """
+    from homi.benchmark.exchange import merge as merge_results
+
     console = Console(soft_wrap=True)
     with one_sentence():
         experiment, directory = _opened(file, quick, results)
@@ -215,7 +214,7 @@ def merge(
         raise typer.Exit(1)
 
 
-@command(bench_app)
+@command(bench_app, extra="bench")
 def verify(
     file: File,
     datasets: Datasets = None,
@@ -235,6 +234,10 @@ def verify(
 
     Example: homi bench verify benchmarks/paper.toml --datasets yeast --sample 5
     """
+    from homi.benchmark.exchange import verify as verify_results
+    from homi.benchmark.exchange import wrong_folds
+    from homi.benchmark.runner import missing
+
     console = Console(soft_wrap=True)
     with one_sentence():
         experiment, directory = _opened(file, quick, results)
@@ -260,7 +263,7 @@ def verify(
         raise typer.Exit(1)
 
 
-@command(bench_app)
+@command(bench_app, extra="bench")
 def pack(
     file: File,
     quick: Quick = False,
@@ -276,6 +279,9 @@ def pack(
 
     Example: homi bench pack benchmarks/paper.toml
     """
+    from homi.benchmark.runner import sort_out
+    from homi.benchmark.store import pack as pack_results
+
     console = Console(soft_wrap=True)
     with one_sentence():
         experiment, directory = _opened(file, quick, results, sensitivity)
@@ -291,7 +297,7 @@ def pack(
     console.print(f"{len(current)} results packed into {table} ({size:,.0f} kB).")
 
 
-@command(bench_app)
+@command(bench_app, extra="bench")
 def unpack(file: File, quick: Quick = False, results: Results = None) -> None:
     """Write the journal, one file per result, from the packed table.
 
@@ -299,6 +305,8 @@ def unpack(file: File, quick: Quick = False, results: Results = None) -> None:
 
     Example: homi bench unpack benchmarks/paper.toml
     """
+    from homi.benchmark.store import unpack as unpack_results
+
     console = Console(soft_wrap=True)
     with one_sentence():
         _, directory = _opened(file, quick, results)
@@ -312,6 +320,9 @@ def unpack(file: File, quick: Quick = False, results: Results = None) -> None:
 
 def _tell_unused(console: Console, experiment: Experiment, directory: Path) -> None:
     """Name results that are out of date or belong to no task."""
+    from homi.benchmark.runner import sort_out
+    from homi.benchmark.store import place
+
     _, stale, foreign = sort_out(experiment, directory)
     for tasks, what in (
         (stale, "out of date: they count as missing, and `run` replaces them"),
@@ -336,6 +347,8 @@ def _opened(
     results: Path | None,
     sensitivity: list[str] | None = None,
 ) -> tuple[Experiment, Path]:
+    from homi.benchmark.experiment_file import read_experiment
+
     experiment = read_experiment(file)
     if quick:
         experiment = experiment.quickly()
@@ -345,6 +358,8 @@ def _opened(
 
 def _journal(source: Path) -> Path:
     """Return the journal of a directory or table that was named as a source."""
+    from homi.benchmark.packed import table_of
+
     directory = source.with_suffix("") if source.suffix == ".parquet" else source
     if not directory.is_dir() and not table_of(directory).is_file():
         raise ValueError(
@@ -366,6 +381,8 @@ def _names(given: list[str] | None) -> list[str] | None:
 
 
 def _engine(name: EngineName, scheduler: str | None, jobs: int) -> Engine:
+    from homi.benchmark.engines import cluster, local
+
     if name == EngineName.local:
         if scheduler is not None:
             raise ValueError("--scheduler needs --engine dask; pass that too.")
@@ -380,10 +397,14 @@ def _engine(name: EngineName, scheduler: str | None, jobs: int) -> Engine:
 
 
 def _what(task: Task) -> str:
+    from homi.benchmark.cells import Study
+
     return task.kind if isinstance(task, Study) else task.method
 
 
 def _at_hand(tasks: list[Task], console: Console) -> list[Task]:
+    from homi.datasets.load import at_hand
+
     here = {name: at_hand(name) is not None for name in {t.dataset for t in tasks}}
     for name in sorted(name for name, found in here.items() if not found):
         console.print(

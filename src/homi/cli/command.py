@@ -12,15 +12,18 @@ import typer
 
 from homi.cli.errors import one_sentence
 from homi.cli.options import Debug
+from homi.extras import optional
 from homi.typing import Fields
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def command(
-    app: typer.Typer, name: str | None = None
+    app: typer.Typer, name: str | None = None, *, extra: str | None = None
 ) -> Callable[[Function], Function]:
     """Return a decorator that makes a function a command of an app.
+
+    An error for a missing package names `extra`, or else the extra of that package.
 
     The command gets the option ``--debug``. It prints errors as `one_sentence` does. A
     parameter whose type is a dataclass is an option group: each field is an option,
@@ -28,20 +31,23 @@ def command(
     """
 
     def register(function: Function) -> Function:
-        app.command(name)(_guarded(function))
+        app.command(name)(_guarded(function, extra))
         return function
 
     return register
 
 
-def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
+def _guarded(function: Callable[..., Any], extra: str | None) -> Callable[..., Any]:
     hints = get_type_hints(function, include_extras=True)
     groups: Fields = {n: t for n, t in hints.items() if is_dataclass(t)}
 
     @functools.wraps(function)
     def run(**given: Any) -> Any:
         debug, quiet = given.pop("debug"), given.get("quiet", False)
-        with one_sentence(debug=debug, quiet=quiet):
+        with (
+            one_sentence(debug=debug, quiet=quiet),
+            optional("this command", extra),
+        ):
             for name, kind in groups.items():
                 options = {field.name: given.pop(field.name) for field in fields(kind)}
                 given[name] = kind(**options)

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
-from sklearn.model_selection import KFold
 
-from homi.cli.options import AsJson, Quiet, Rows
-from homi.cli.recipe import Recipe, fit_fold
-from homi.cli.source import ColumnChoice, LabeledRows
+from homi.cli.options import AsJson, ColumnChoice, Quiet, Recipe, Rows
 from homi.cli.terminal import counting, print_json, print_note
-from homi.metrics import METRICS, PAPER_METRICS, evaluate
-from homi.thresholds.scores import label_scores
-from homi.verdict import predicted_labels
+
+if TYPE_CHECKING:
+    from homi.cli.source import LabeledRows
 
 
 def cv(
@@ -45,7 +41,12 @@ def cv(
 
     The paper's settings: homi cv emotions.arff --labels emotions.xml --paper --json
     """
-    given = choice.read(file)
+    import numpy as np
+
+    from homi.cli.source import read_rows
+    from homi.metrics import METRICS, PAPER_METRICS
+
+    given = read_rows(file, choice)
     for note in given.found.notes:
         print_note(note, quiet=quiet)
     if len(given.Y) < folds:
@@ -76,6 +77,13 @@ def _scores(
     quiet: bool,
 ) -> list[dict[str, float]]:
     """Return the metrics of each fold."""
+    from sklearn.model_selection import KFold
+
+    from homi.cli.recipe import fit_fold
+    from homi.metrics import evaluate
+    from homi.thresholds.scores import label_scores
+    from homi.verdict import predicted_labels
+
     splits = KFold(folds, shuffle=True, random_state=recipe.seed).split(given.Y)
     q, found = given.Y.shape[1], []
     with counting(Console(stderr=True), folds, quiet=quiet) as step:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -19,15 +19,11 @@ from rich.progress import (
 from homi.cli.command import command
 from homi.cli.errors import print_error
 from homi.cli.options import AsJson
-from homi.datasets.add import add as add_file
-from homi.datasets.cache import cache_directory, file_sha256
-from homi.datasets.dataset import Dataset
-from homi.datasets.fetch import FetchError, cached_path
-from homi.datasets.fetch import fetch as bring
-from homi.datasets.load import Found, at_hand, load
-from homi.datasets.load import verify as check
-from homi.datasets.python_functions import NAME as PYTHON_FUNCTIONS
-from homi.datasets.registry import Entry, registry, require
+
+if TYPE_CHECKING:
+    from homi.datasets.dataset import Dataset
+    from homi.datasets.load import Found
+    from homi.datasets.registry import Entry
 
 data_app = typer.Typer(
     help="Data sets: list, describe, fetch, add and check them.\n\n"
@@ -47,15 +43,6 @@ Directory = Annotated[
 ]
 
 
-#: The data set without a file: its sizes depend on the versions of the packages.
-_MADE: dict[str, str | int | None] = {
-    "name": PYTHON_FUNCTIONS,
-    **dict.fromkeys(("n", "m", "l")),
-    "here": "package",
-    "where": "docstrings of numpy, scipy, scikit-learn, pandas",
-}
-
-
 @command(data_app, "list")
 def list_(
     directory: Directory = None,
@@ -68,8 +55,10 @@ def list_(
 
     Example: homi data list --json
     """
+    from homi.datasets.registry import registry
+
     rows = [_row(entry, directory) for entry in registry().values()]
-    rows.append(_MADE)
+    rows.append(_functions_row())
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
         return
@@ -91,6 +80,10 @@ def info(name: Name, directory: Directory = None) -> None:
 
     Example: homi data info emotions
     """
+    from homi.datasets.load import at_hand, load
+    from homi.datasets.python_functions import NAME as PYTHON_FUNCTIONS
+    from homi.datasets.registry import require
+
     if name.casefold() == PYTHON_FUNCTIONS:
         typer.echo(_about_functions())
         return
@@ -121,6 +114,9 @@ def fetch(
 
     Example: homi data fetch emotions scene
     """
+    from homi.datasets.fetch import FetchError
+    from homi.datasets.registry import registry, require
+
     if bool(names) == everything:
         raise typer.BadParameter("name data sets, or pass --all, and not both.")
     entries = [require(name) for name in names or registry()]
@@ -156,6 +152,10 @@ def add(
 
     Example: homi data add mediamill mediamill.arff
     """
+    from homi.datasets.add import add as add_file
+    from homi.datasets.load import load
+    from homi.datasets.registry import require
+
     entry = require(name)
     target = add_file(entry, file)
     shape = _shape(load(entry, target.parent))
@@ -183,6 +183,9 @@ def verify(names: Names = None, directory: Directory = None) -> None:
 
     Example: homi data verify yeast
     """
+    from homi.datasets.load import verify as check
+    from homi.datasets.registry import registry, require
+
     entries = [require(name) for name in names or registry()]
     verdicts = {entry.name: check(entry, directory) for entry in entries}
     bad = False
@@ -211,6 +214,10 @@ def path(
 
     Example: homi data path emotions
     """
+    from homi.datasets.cache import cache_directory
+    from homi.datasets.load import at_hand
+    from homi.datasets.registry import require
+
     if name is None:
         typer.echo(cache_directory())
         return
@@ -240,6 +247,8 @@ def table(directory: Directory = None) -> None:
 
 
 def _row(entry: Entry, directory: Path | None) -> dict[str, str | int | None]:
+    from homi.datasets.load import at_hand
+
     found = at_hand(entry, directory)
     return {
         "name": entry.name,
@@ -251,7 +260,22 @@ def _row(entry: Entry, directory: Path | None) -> dict[str, str | int | None]:
     }
 
 
+def _functions_row() -> dict[str, str | int | None]:
+    """Return the data set without a file: its sizes depend on installed versions."""
+    from homi.datasets.python_functions import NAME
+
+    return {
+        "name": NAME,
+        **dict.fromkeys(("n", "m", "l")),
+        "here": "package",
+        "where": "docstrings of numpy, scipy, scikit-learn, pandas",
+    }
+
+
 def _about_functions() -> str:
+    from homi.datasets.load import load
+    from homi.datasets.python_functions import NAME as PYTHON_FUNCTIONS
+
     texts, Y, _, tags = load(PYTHON_FUNCTIONS)
     return (
         f"{PYTHON_FUNCTIONS} (texts)\n  {len(texts)} docstrings of installed packages: "
@@ -280,6 +304,10 @@ def _facts(entry: Entry, found: Found | None) -> str:
 
 def _fetch_one(entry: Entry) -> None:
     """Download a data set, with a progress bar on a terminal."""
+    from homi.datasets.cache import file_sha256
+    from homi.datasets.fetch import cached_path
+    from homi.datasets.fetch import fetch as bring
+
     target = cached_path(entry)
     if target.is_file() and file_sha256(target) == entry.sha256:
         typer.echo(f"{entry.name}: is here, {target}")

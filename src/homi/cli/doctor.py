@@ -10,16 +10,11 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
-import threadpoolctl
 import typer
 
 import homi
 from homi.cli.options import FORMATS, AsJson, Labels, Quiet
 from homi.cli.terminal import print_json
-from homi.datasets.cache import cache_directory
-from homi.datasets.load import at_hand
-from homi.datasets.registry import registry
 from homi.extras import DISTRIBUTION, install
 from homi.typing import Fields, Matrix
 
@@ -134,6 +129,8 @@ def _version(package: str) -> str | None:
 
 
 def _blas() -> list[Fields]:
+    import threadpoolctl
+
     return [
         {key: found.get(key) for key in ("user_api", "internal_api", "version")}
         | {"threads": found["num_threads"]}
@@ -142,6 +139,10 @@ def _blas() -> list[Fields]:
 
 
 def _data() -> Fields:
+    from homi.datasets.cache import cache_directory
+    from homi.datasets.load import at_hand
+    from homi.datasets.registry import registry
+
     directory = os.environ.get("HOMI_DATA")
     there = directory is not None and Path(directory).expanduser().is_dir()
     names = [name for name, entry in registry().items() if at_hand(entry)]
@@ -156,6 +157,8 @@ def _data() -> Fields:
 
 def _self_test() -> Fields:
     """Fit, save, load and predict, on data whose answer is known."""
+    import numpy as np
+
     started, problem = time.perf_counter(), None
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 5))
@@ -177,6 +180,8 @@ def _self_test() -> Fields:
 
 
 def _survives(model: Any, X: Matrix) -> bool:
+    import numpy as np
+
     from homi.io import load_model, save
 
     with tempfile.TemporaryDirectory() as directory:

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
-from numpy.typing import NDArray
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from homi.cli.loaded_model import load_for_rows
-from homi.cli.opened_file import File, listed
-from homi.cli.options import AsJson, Embeddings, Model, Quiet, Rows, Text
-from homi.cli.stdin import open_rows
-from homi.cli.tags import TagChoice
+from homi.cli.options import AsJson, Embeddings, Model, Quiet, Rows, TagChoice, Text
 from homi.cli.terminal import print_json, print_note, printable, working
-from homi.metrics import METRICS, macro_auc
-from homi.metrics import evaluate as all_metrics
-from homi.thresholds.search import best_per_label
 from homi.typing import Fields, Matrix
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from homi.cli.opened_file import File
 
 
 def evaluate(
@@ -47,11 +44,16 @@ def evaluate(
 
     Example: homi evaluate model.homi test.csv --json > quality.json
     """
+    from homi.cli.loaded_model import load_for_rows
+    from homi.cli.opened_file import open_rows
+    from homi.metrics import METRICS
+    from homi.metrics import evaluate as all_metrics
+
     with working("Evaluating", quiet=quiet):
         loaded = load_for_rows(model, text)
         opened = open_rows(file).with_embeddings(embeddings)
         Y = loaded.labels(opened, choice, quiet=quiet)
-        _tell_unknown(opened, loaded.label_names, quiet=quiet)
+        _tell_unknown(opened, loaded.label_columns, quiet=quiet)
         X = loaded.rows(opened, quiet=quiet)
         decisions = loaded.decisions(X)
         scores, labels = loaded.scores(X), loaded.predictions(X)
@@ -70,6 +72,8 @@ def evaluate(
 
 def _tell_unknown(file: File, names: list[str], *, quiet: bool) -> None:
     """Name labels of a LIBSVM or npz file that the model does not know."""
+    from homi.cli.opened_file import listed
+
     stated = [] if file.stated is None else file.stated.names
     if unknown := [name for name in stated if name not in set(names)]:
         print_note(
@@ -80,6 +84,8 @@ def _tell_unknown(file: File, names: list[str], *, quiet: bool) -> None:
 
 
 def _print_metrics(console: Console, metrics: dict[str, float], rows: int) -> None:
+    from homi.metrics import METRICS
+
     table = Table("metric", "value", "better", box=SIMPLE_HEAD, title=f"{rows} rows")
     for name, value in metrics.items():
         metric = METRICS[name]
@@ -127,6 +133,11 @@ def by_label(
     AUC ranks by `scores`. The best threshold on `decisions` has the highest F1 on these
     rows, so its F1 is optimistic.
     """
+    import numpy as np
+
+    from homi.metrics import macro_auc
+    from homi.thresholds.search import best_per_label
+
     truth, said = np.asarray(Y) > 0, np.asarray(labels) > 0
     thresholds = best_per_label(decisions, truth, "macro_f1", np.ones(len(names), bool))
     best = _f1(truth, decisions > thresholds)
@@ -154,6 +165,8 @@ def by_label(
 
 
 def _f1(truth: NDArray[np.bool_], said: NDArray[np.bool_]) -> NDArray[np.float64]:
+    import numpy as np
+
     hits = (truth & said).sum(axis=0)
     either = np.maximum(truth.sum(axis=0) + said.sum(axis=0), 1)
     return np.asarray(2.0 * hits / either)

@@ -4,26 +4,17 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from homi.cli.explain_subject import (
-    Subject,
-    is_model_file,
-    of_data,
-    of_model_file,
-    read_audit,
-    with_other,
-)
-from homi.cli.explain_terminal import print_row, summary
-from homi.cli.options import AsJson, Force, Quiet, Seed
+from homi.cli.options import AsJson, Force, Quiet, Seed, TagChoice
 from homi.cli.output import check_output
-from homi.cli.tags import TagChoice
 from homi.cli.terminal import print_json, print_note, printable, working
-from homi.estimators import HOMI
-from homi.explorer import write
+
+if TYPE_CHECKING:
+    from homi.cli.explain_subject import Subject
 
 #: The largest weight of a term: squares and products of larger ones overflow.
 _MOST = 1e100
@@ -115,6 +106,11 @@ def explain(
 
     Your file: homi explain --data train.csv --labels 'tag_*' --row 17 new.csv
     """
+    from homi.cli.explain_subject import of_data, of_model_file, read_audit, with_other
+    from homi.cli.explain_terminal import print_row, summary
+    from homi.estimators import HOMI
+    from homi.explorer import write
+
     console = Console(quiet=quiet or as_json)
     named = [*(files or []), *(Path(name) for name in (data, labels, audit) if name)]
     if output is None and row is None:
@@ -167,6 +163,8 @@ def explain(
 
 def _sorted_out(files: list[Path]) -> tuple[list[Path], Path | None]:
     """Return the models, none to two, and the file of the row."""
+    from homi.cli.explain_subject import is_model_file
+
     is_first = bool(files) and is_model_file(files[0])
     is_second = is_first and len(files) > 1 and is_model_file(files[1])
     models = files[: is_first + is_second]

@@ -15,7 +15,9 @@ from sklearn.pipeline import Pipeline
 from homi.budget import Budget
 from homi.cli.loaded_model import LoadedModel, load_for_rows
 from homi.cli.opened_file import File, open_file, with_file_name
-from homi.cli.tags import TagChoice
+from homi.cli.options import TagChoice
+from homi.cli.recipe import name_labels
+from homi.cli.source import common_prefix
 from homi.datasets.dataset import Dataset
 from homi.datasets.files import split_name
 from homi.datasets.load import load
@@ -53,6 +55,7 @@ class Subject(NamedTuple):
     texts: list[str] | None = None
     audit: Fields | None = None
     other: OtherModel | None = None
+    label_prefix: str = ""
 
     def facts(self) -> Facts:
         """Compute what the page shows."""
@@ -95,6 +98,7 @@ def of_model_file(
     """Return a model of a file, with labeled data beside it if there are any."""
     loaded = load_for_rows(path)
     subject = Subject(loaded.model, loaded.label_names, _feature_names(loaded))
+    subject = subject._replace(label_prefix=loaded.label_prefix)
     if data is not None:
         opened = open_file(data)
         X = loaded.rows(opened, quiet=quiet)
@@ -124,6 +128,8 @@ def with_other(subject: Subject, paths: list[Path], data: Path) -> Subject:
     if names[0] == names[1]:
         names = (str(paths[0]), str(paths[1]))
     X = loaded.rows(open_file(data), quiet=True)
+    prefix = subject.label_prefix  # a model fitted in Python may have it
+    name_labels(loaded.model, [n.removeprefix(prefix) for n in loaded.label_names])
     return subject._replace(other=OtherModel(loaded.model, names, X))
 
 
@@ -145,7 +151,7 @@ def _texts(file: File, loaded: LoadedModel) -> list[str] | None:
     if loaded.text:
         return file.texts(loaded.text)
     features = [] if loaded.columns is None else loaded.columns.names
-    known = {*loaded.label_names, *features}
+    known = {*loaded.label_columns, *features}
     shown = [n for n in file.names if n not in known and n.lower() in _SHOWN]
     return file.texts(shown) if shown else None
 
@@ -182,8 +188,9 @@ def of_data(
     whole = read(data, labels) if Path(data).is_file() else load(data)
     kept, test = _split(whole, hold_out, seed)
     wanted = None if row is None else _wanted(whole, rows, row)
-    names = kept.label_names, kept.feature_names
-    return Subject(model, *names, kept.X, kept.Y, test, wanted)
+    prefix = common_prefix([labels or ""], kept.label_names)
+    names = [name.removeprefix(prefix) for name in kept.label_names]
+    return Subject(model, names, kept.feature_names, kept.X, kept.Y, test, wanted)
 
 
 def _split(data: Dataset, share: float, seed: int) -> tuple[Dataset, Dataset | None]:

@@ -8,11 +8,9 @@ from typing import Annotated
 
 import typer
 
-from homi.cli.loaded_model import load_for_rows
 from homi.cli.options import AsJson, Force, Model, Quiet
 from homi.cli.output import check_output
 from homi.cli.terminal import print_json, working
-from homi.io import export_onnx
 
 
 class InputType(StrEnum):
@@ -40,6 +38,9 @@ def export(
 
     Example: homi export model.homi --onnx model.onnx
     """
+    from homi.cli.loaded_model import load_for_rows
+    from homi.io import export_onnx
+
     check_output(onnx, "onnx", [model], force=force)
     with working("Exporting", quiet=quiet):
         loaded = load_for_rows(model)

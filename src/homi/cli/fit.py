@@ -8,17 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from homi import HOMICV
-from homi.cli.options import AsJson, Force, Quiet, Rows
+from homi.cli.options import AsJson, ColumnChoice, Force, Quiet, Recipe, Rows
 from homi.cli.output import check_output
-from homi.cli.recipe import Made, Recipe, last_step, make
-from homi.cli.source import ColumnChoice, LabeledRows
 from homi.cli.terminal import print_json, working
-from homi.datasets.cache import file_sha256
-from homi.io import save
-from homi.model.cost import Size, measure_rates, plan
-from homi.tables.columns import counted
-from homi.thresholds import TunedThresholds
 from homi.typing import Fields
 
 
@@ -47,91 +39,23 @@ def fit(
 
     The paper's settings: homi fit emotions.arff --labels emotions.xml --paper
     """
+    from homi.cli.recipe import expected_seconds, facts_of, make, write_model
+    from homi.cli.source import input_files, read_rows
+
     started = time.perf_counter()
-    check_output(output, "model", choice.files(file), force=force)
+    check_output(output, "model", input_files(file, choice), force=force)
     with working(f"Reading {file}", quiet=quiet):
-        given = choice.read(file)
-    with working("Fitting", quiet=quiet, seconds=lambda: _expected(recipe, given)):
+        given = read_rows(file, choice)
+    with working(
+        "Fitting", quiet=quiet, seconds=lambda: expected_seconds(recipe, given)
+    ):
         made = make(recipe, given)
-    _write(made, given, output)
-    facts = _facts(made, given, output, time.perf_counter() - started)
+    write_model(made, given, output)
+    facts = facts_of(made, given, output, time.perf_counter() - started)
     if as_json:
         print_json(facts)
     elif not quiet:
         typer.echo(_summary(facts))
-
-
-def _expected(recipe: Recipe, given: LabeledRows) -> float | None:
-    """Estimate the processor seconds of a fit of HOMICV."""
-    if recipe.paper:
-        return None
-    table, texts, vectors, _ = given.parts
-    n, n_words = len(given.Y), 0 if texts is None else recipe.max_words
-    dense = 0 if table is None else len(table.names)
-    dense += 0 if vectors is None else vectors.shape[1]
-    stored = n * dense + sum(len(set(text.split())) for text in texts or ())
-    size = Size(n, dense + n_words, len(given.label_names), stored)
-    found = plan(size, measure_rates())
-    seconds = found.seconds if recipe.linear else found.seconds_with_trees
-    return min(float(seconds), recipe.time_budget or float("inf"))
-
-
-def _write(made: Made, given: LabeledRows, output: Path) -> None:
-    digest = file_sha256(given.path)
-    data = {"file": given.path.name, "sha256": digest, "rows": len(given.Y)}
-    if made.vectorizer is not None:
-        preprocessing: Fields = {"dropped": given.dropped, "imputed": made.imputed}
-        transformer = None
-    elif made.columns is None:
-        preprocessing = {"text": given.found.text}
-        transformer = None
-    else:
-        preprocessing = made.columns.to_dict()
-        preprocessing |= {"dropped": given.dropped, "imputed": made.imputed}
-        transformer = made.columns.transformer
-    if given.found.dates and made.vectorizer is None:
-        preprocessing["dates"] = given.found.dates
-    if given.found.frequent and made.vectorizer is None:
-        preprocessing["frequent"] = given.found.frequent
-    if given.label_prefix:
-        preprocessing["label_prefix"] = given.label_prefix
-    if given.tags is not None:
-        preprocessing["tags"] = [given.tags.name, given.tags.separator]
-    save(
-        made.model,
-        output,
-        preprocessing=preprocessing,
-        transformer=transformer,
-        provenance={"data": data},
-    )
-
-
-def _facts(made: Made, given: LabeledRows, output: Path, seconds: float) -> Fields:
-    tuned = last_step(made.model)
-    core = last_step(tuned.estimator_ if isinstance(tuned, TunedThresholds) else tuned)
-    facts = {
-        "output": str(output),
-        "bytes": output.stat().st_size,
-        "model": type(core).__name__,
-        "rows": len(given.Y),
-        "features": int(core.n_features_in_),
-        "labels": given.label_names,
-        "seconds": round(seconds, 3),
-    }
-    if given.read_as:
-        facts["read_as"] = given.read_as
-    notes = given.found.notes if made.vectorizer is None else made.vectorizer.notes_
-    if notes:
-        facts["notes"] = notes
-    if made.imputed:
-        facts["imputed"] = made.imputed
-    if isinstance(core, HOMICV):
-        facts["chosen"] = core.best_params_
-        facts["scoring"], facts["score"] = core._scoring(), core.best_score_
-    if isinstance(tuned, TunedThresholds):
-        facts["objective"], facts["strategy"] = tuned.objective, tuned.strategy_
-        facts["held_out_score"] = tuned.held_out_score_
-    return facts
 
 
 def _summary(facts: Fields) -> str:
@@ -144,6 +68,8 @@ def _summary(facts: Fields) -> str:
         lines.append(f"Read as: {facts['read_as']}.")
     lines += facts.get("notes", [])
     if "imputed" in facts:
+        from homi.tables.columns import counted
+
         lines.append(f"Missing values were imputed: {counted(facts['imputed'])}.")
     if facts["model"] == "HOMI":
         lines.append(_PAPER)

@@ -1,4 +1,8 @@
-"""Commands that are imported when they run: `homi --help` needs no scikit-learn."""
+"""Commands that are imported when they run.
+
+Their modules import scikit-learn and what needs it inside functions: help is there at
+once, and tests/test_install.py checks it.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,6 @@ from typer.core import TyperCommand, TyperGroup
 
 from homi.cli.command import command
 from homi.cli.errors import one_sentence
-from homi.extras import optional
 
 #: Name -> first line of the help, the same as in ``homi.cli.<name>``. That module has
 #: a function of this name, or for a group a Typer app ``<name>_app``.
@@ -32,9 +35,6 @@ COMMANDS = {
     "data": "Data sets: list, describe, fetch, add and check them.",
     "bench": "Run, inspect, check, pack and report experiments.",
 }
-
-#: Commands that need more packages than one extra for one of them.
-_EXTRAS = {"bench": "bench"}
 
 
 class LazyGroup(TyperGroup):
@@ -57,7 +57,7 @@ class LazyCommand(TyperCommand):
     def imported(self) -> Any:
         """The command or group itself."""
         name = str(self.name)
-        with one_sentence(), optional(f"homi {name}", _EXTRAS.get(name)):
+        with one_sentence():
             module = import_module(f"homi.cli.{name}")
         group = getattr(module, f"{name}_app", None)
         return typer.main.get_command(group or _alone(getattr(module, name)))

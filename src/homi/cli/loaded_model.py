@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from homi.cli.opened_file import EMBEDDINGS, File, listed, with_file_name
+from homi.cli.options import TagChoice
 from homi.cli.recipe import last_step
 from homi.cli.source import read_features, read_labels
-from homi.cli.tags import TagChoice, TagColumn, known_tags
+from homi.cli.tags import TagColumn, known_tags
 from homi.cli.terminal import print_note
 from homi.datasets.dataset import Table
 from homi.io import ModelFile, ModelFileError, load_file
@@ -29,7 +30,10 @@ from homi.verdict import predicted_labels
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A model with the names of its labels, and the preprocessing of its rows."""
+    """A model with the names of its labels, and the preprocessing of its rows.
+
+    Label columns of files are named by the prefix of --labels 'tag_*' and the label.
+    """
 
     path: Path
     model: Any
@@ -44,9 +48,9 @@ class LoadedModel:
     label_prefix: str = ""
 
     @property
-    def shown_names(self) -> list[str]:
-        """Names of the labels without the prefix of --labels 'tag_*'."""
-        return [name.removeprefix(self.label_prefix) for name in self.label_names]
+    def label_columns(self) -> list[str]:
+        """Names of the label columns of a file."""
+        return [self.label_prefix + name for name in self.label_names]
 
     def rows(self, file: File, *, quiet: bool) -> Any:
         """Return the rows of a file; columns are matched by name, in any order."""
@@ -70,7 +74,7 @@ class LoadedModel:
             )
         with with_file_name(file.path):
             file = converted(file, self.dates, self.frequent)
-        known = [*self._label_columns, *self.dropped]
+        known = [*self._columns_of_labels, *self.dropped]
         table, unknown = read_features(file, self.columns.names, known)
         _tell_unknown(unknown, file, quiet=quiet)
         _check_rows(table.values.shape[0], file)
@@ -82,7 +86,7 @@ class LoadedModel:
         self, vectorizer: TableVectorizer, file: File, *, quiet: bool
     ) -> Matrix:
         """Return the features of texts beside other columns."""
-        found, known = vectorizer.features_, [*self._label_columns, *self.dropped]
+        found, known = vectorizer.features_, [*self._columns_of_labels, *self.dropped]
         ours = {*found.sources, *known, *found.left_out}
         unknown = [name for name in file.names if name not in ours]
         _tell_unknown(unknown, file, quiet=quiet)
@@ -99,7 +103,7 @@ class LoadedModel:
 
     def _by_position(self, file: File) -> Any:
         """Return all columns but the labels, for a model without feature names."""
-        labels = {*self._label_columns}
+        labels = {*self._columns_of_labels}
         rest = [j for j, name in enumerate(file.names) if name not in labels]
         wanted = int(self.model.n_features_in_)
         if len(rest) != wanted:
@@ -112,21 +116,21 @@ class LoadedModel:
             return Columns.fit(table, "codes", "error").transform(table)
 
     @property
-    def _label_columns(self) -> list[str]:
-        return [*self.label_names, *([self.tags.name] if self.tags else [])]
+    def _columns_of_labels(self) -> list[str]:
+        return [*self.label_columns, *([self.tags.name] if self.tags else [])]
 
     def has_labels(self, file: File, choice: TagChoice) -> bool:
         """Return True if a file has the column of tags, or all label columns."""
         column = self._tag_column(file, choice)
         stated = [] if file.stated is None else file.stated.names
-        wanted = self.label_names if column is None else [column]
+        wanted = self.label_columns if column is None else [column]
         return {*wanted} <= {*file.names, *stated}
 
     def _tag_column(self, file: File, choice: TagChoice) -> str | None:
         """Return the name of the column of tags; None for columns of 0 and 1."""
         if choice.tags or self.tags is None:
             return choice.tags
-        has_columns = {*self.label_names} <= {*file.names}
+        has_columns = {*self.label_columns} <= {*file.names}
         is_there = self.tags.name in file.names
         return None if has_columns and not is_there else self.tags.name
 
@@ -134,7 +138,7 @@ class LoadedModel:
         """Return the labels of rows: known tags, or columns of 0 and 1."""
         name = self._tag_column(file, choice)
         if name is None or file.stated is not None:
-            return read_labels(file, self.label_names)
+            return read_labels(file, self.label_columns)
         with with_file_name(file.path):
             cells = file.texts([name])
             separator = choice.tag_sep

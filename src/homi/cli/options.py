@@ -1,7 +1,11 @@
-"""Arguments and options that several commands share, each declared once."""
+"""Arguments and options that several commands share, each declared once.
+
+Nothing here imports scikit-learn, so that help is there at once.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -210,3 +214,53 @@ Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Print nothing but the result.")
 ]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+
+
+@dataclass(frozen=True)
+class TagChoice:
+    """Options that say which column holds tags; an option group of `command`."""
+
+    tags: Tags = None
+    tag_sep: TagSep = None
+
+
+@dataclass(frozen=True)
+class ColumnChoice(TagChoice):
+    """Options that say which columns are what; an option group of `command`."""
+
+    labels: Labels = None
+    text: Text = None
+    embeddings: Embeddings = None
+    drop: Drop = None
+
+    def __post_init__(self) -> None:
+        """Refuse options that do not go together."""
+        if self.tags and self.labels:
+            raise typer.BadParameter("--tags and --labels both name labels; pass one.")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Options that say how to make a model; an option group of `command`."""
+
+    paper: Paper = False
+    linear: Linear = False
+    neighbors: Neighbors = None
+    tune: Tune = None
+    strategy: HowTuned = Strategy.auto
+    nominal: HowNominal = NominalName.onehot
+    missing: HowMissing = MissingName.mean
+    max_words: MaxWords = 2000
+    encoder: Encoder = None
+    text_features: TextFeaturesChoice = TextFeaturesName.auto
+    time_budget: Budget = None
+    seed: Seed = 0
+
+    def __post_init__(self) -> None:
+        """Refuse options that do not go together."""
+        if self.time_budget is None:
+            return
+        if not self.time_budget > 0:
+            raise typer.BadParameter("--time-budget must be positive.")
+        if self.paper:
+            raise typer.BadParameter("--paper chooses nothing; omit --time-budget.")

@@ -12,7 +12,6 @@ from typing import Any
 
 import typer
 
-from homi.datasets.files import split_name, writing
 from homi.extras import optional
 from homi.typing import Fields
 
@@ -137,6 +136,8 @@ def check_table(path: Path, inputs: Iterable[Path], *, force: bool) -> None:
     """Refuse a table whose name has no known suffix, or that must not be replaced."""
     if str(path) == "-":
         return
+    from homi.datasets.files import split_name
+
     _, form, packed = split_name(path)
     if form not in FORMS:
         raise typer.BadParameter(
@@ -157,6 +158,8 @@ def write_table(path: Path, columns: Fields, *, safe: bool = False) -> None:
         # Bytes, as in a file: the encoding of the terminal must not change the data.
         typer.echo(_text(columns, ",", safe).encode(), nl=False)
         return
+    from homi.datasets.files import split_name, writing
+
     form = split_name(path)[1]
     with writing(path) as file:
         if form == ".parquet":

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
-from homi.cli.loaded_model import LoadedModel, load_for_rows
-from homi.cli.opened_file import File
 from homi.cli.options import AsJson, Embeddings, Force, Known, Model, Quiet, Rows, Text
 from homi.cli.output import check_table, write_table
-from homi.cli.source import read_known
-from homi.cli.stdin import open_rows
 from homi.cli.terminal import print_json, working
-from homi.thresholds.scores import label_probabilities
 from homi.typing import Fields, Matrix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from homi.cli.loaded_model import LoadedModel
+    from homi.cli.opened_file import File
 
 
 def predict(
@@ -75,6 +74,10 @@ def predict(
 
     From another program: cat new.csv | homi predict model.homi - --json-lines
     """
+    from homi.cli.loaded_model import load_for_rows
+    from homi.cli.opened_file import open_rows
+    from homi.cli.source import read_known
+
     if json_lines and str(output) != "-":
         raise typer.BadParameter("--json-lines prints to stdout; omit --output.")
     check_table(output, [model, file], force=force)
@@ -83,22 +86,22 @@ def predict(
         opened = open_rows(file).with_embeddings(embeddings)
         X = loaded.rows(opened, quiet=quiet)
         if known:
-            Y = read_known(opened, known, loaded.label_names)
+            Y = read_known(opened, known, loaded.label_columns)
             found = _found_given(loaded, X, Y, scores, proba)
         else:
             found = _found(loaded, X, scores, proba)
     if json_lines:
-        for row in _by_row(loaded.shown_names, found)["rows"]:
+        for row in _by_row(loaded.label_names, found)["rows"]:
             print_json(row, indent=None)
         return
     if as_json and str(output) == "-":
-        print_json(_by_row(loaded.shown_names, found))
+        print_json(_by_row(loaded.label_names, found))
         return
     write_table(output, _table(loaded, found, opened, keep or []), safe=safe_csv)
     summary = {
         "output": str(output),
         "rows": len(found[""]),
-        "labels": loaded.shown_names,
+        "labels": loaded.label_names,
         "predicted": found[""].sum(axis=0, dtype=int),
     }
     if as_json:
@@ -112,6 +115,8 @@ def predict(
 
 def _found(loaded: LoadedModel, X: Matrix, scores: bool, proba: bool) -> Fields:
     """Return the requested columns by the prefix of their names."""
+    from homi.thresholds.scores import label_probabilities
+
     decisions = loaded.decisions(X)  # a score of NaN would predict no label
     found: Fields = {"": loaded.predictions(X)}
     if scores:
@@ -127,6 +132,8 @@ def _found_given(
     loaded: LoadedModel, X: Matrix, known: Matrix, scores: bool, proba: bool
 ) -> Fields:
     """Return the same, given the known labels."""
+    import numpy as np
+
     model, rows = loaded.with_known(X)
     loaded.decisions(X)  # refuses rows whose scores are not finite
     decisions = np.asarray(model.decision_function(rows, known=known))
@@ -155,7 +162,7 @@ def _columns(loaded: LoadedModel, found: Fields) -> Iterator[tuple[str, Any]]:
         if prefix == "" and loaded.tags is not None:
             yield loaded.tags.name, loaded.tags.cells(loaded.label_names, values)
             continue
-        for name, column in zip(loaded.shown_names, values.T, strict=True):
+        for name, column in zip(loaded.label_names, values.T, strict=True):
             yield prefix + name, column
 
 
@@ -164,6 +171,8 @@ _PLURALS = {"score:": "scores", "probability:": "probabilities"}
 
 
 def _by_row(names: list[str], found: Fields) -> Fields:
+    import numpy as np
+
     rows = []
     for i, labels in enumerate(found[""].astype(bool)):
         row: Fields = {"labels": np.array(names, dtype=object)[labels]}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-import typer
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -15,112 +15,78 @@ from sklearn.pipeline import Pipeline
 
 from homi import HOMI, HOMICV
 from homi.cli.opened_file import with_file_name
-from homi.cli.options import (
-    Budget,
-    Encoder,
-    HowMissing,
-    HowNominal,
-    HowTuned,
-    Linear,
-    MaxWords,
-    MissingName,
-    Neighbors,
-    NominalName,
-    Paper,
-    Seed,
-    Strategy,
-    TextFeaturesChoice,
-    TextFeaturesName,
-    Tune,
-)
+from homi.cli.options import Recipe
 from homi.cli.source import LabeledRows, take_rows
+from homi.datasets.cache import file_sha256
+from homi.io import save
+from homi.model.cost import Size, measure_rates, plan
 from homi.tables import TableVectorizer
 from homi.tables.columns import Columns
 from homi.thresholds import TunedThresholds
 from homi.typing import Fields
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """Options that say how to make a model; an option group of `command`."""
+def estimator(recipe: Recipe, *, is_text: bool, is_scaled: bool = False) -> Any:
+    """Return an unfitted estimator; for texts, a pipeline with TF-IDF first."""
+    is_scaled = is_scaled or is_text
+    model = _paper(recipe, is_scaled) if recipe.paper else _chosen(recipe)
+    if not is_text:
+        return _tuned(recipe, model)
+    words = TfidfVectorizer(sublinear_tf=True, max_features=recipe.max_words)
+    if recipe.paper:  # each fold of the cross-validation has its own vocabulary
+        return _tuned(recipe, Pipeline([("words", words), ("model", model)]))
+    return Pipeline([("words", words), ("model", _tuned(recipe, model))])
 
-    paper: Paper = False
-    linear: Linear = False
-    neighbors: Neighbors = None
-    tune: Tune = None
-    strategy: HowTuned = Strategy.auto
-    nominal: HowNominal = NominalName.onehot
-    missing: HowMissing = MissingName.mean
-    max_words: MaxWords = 2000
-    encoder: Encoder = None
-    text_features: TextFeaturesChoice = TextFeaturesName.auto
-    time_budget: Budget = None
-    seed: Seed = 0
 
-    def __post_init__(self) -> None:
-        """Refuse options that do not go together."""
-        if self.time_budget is None:
-            return
-        if not self.time_budget > 0:
-            raise typer.BadParameter("--time-budget must be positive.")
-        if self.paper:
-            raise typer.BadParameter("--paper chooses nothing; omit --time-budget.")
+def _paper(recipe: Recipe, is_scaled: bool) -> HOMI:
+    # TF-IDF is scaled already: standardized, rare words would outweigh common ones.
+    return HOMI(n_neighbors=recipe.neighbors or 10, standardize=not is_scaled)
 
-    def estimator(self, *, is_text: bool, is_scaled: bool = False) -> Any:
-        """Return an unfitted estimator; for texts, a pipeline with TF-IDF first."""
-        is_scaled = is_scaled or is_text
-        model = self._paper(is_scaled) if self.paper else self._chosen()
-        if not is_text:
-            return self._tuned(model)
-        words = TfidfVectorizer(sublinear_tf=True, max_features=self.max_words)
-        if self.paper:  # each fold of the cross-validation has its own vocabulary
-            return self._tuned(Pipeline([("words", words), ("model", model)]))
-        return Pipeline([("words", words), ("model", self._tuned(model))])
 
-    def _paper(self, is_scaled: bool) -> HOMI:
-        # TF-IDF is scaled already: standardized, rare words would outweigh common ones.
-        return HOMI(n_neighbors=self.neighbors or 10, standardize=not is_scaled)
+def _chosen(recipe: Recipe) -> HOMICV:
+    given: Fields = {"widths": [], "trees": False} if recipe.linear else {}
+    if recipe.neighbors is not None:
+        given |= {"n_neighbors": recipe.neighbors, "gammas": None}
+    return HOMICV(time_budget=recipe.time_budget, random_state=recipe.seed, **given)
 
-    def _chosen(self) -> HOMICV:
-        given: Fields = {"widths": [], "trees": False} if self.linear else {}
-        if self.neighbors is not None:
-            given |= {"n_neighbors": self.neighbors, "gammas": None}
-        return HOMICV(time_budget=self.time_budget, random_state=self.seed, **given)
 
-    def _tuned(self, model: Any) -> Any:
-        if self.tune is None:
-            return model
-        return TunedThresholds(
-            model,
-            objective=self.tune.value,
-            strategy=self.strategy.value,
-            # HOMICV has cross-validated scores of its own: one fit instead of six.
-            cv="own" if isinstance(model, HOMICV) else 5,
-            random_state=self.seed,
-        )
+def _tuned(recipe: Recipe, model: Any) -> Any:
+    if recipe.tune is None:
+        return model
+    return TunedThresholds(
+        model,
+        objective=recipe.tune.value,
+        strategy=recipe.strategy.value,
+        # HOMICV has cross-validated scores of its own: one fit instead of six.
+        cv="own" if isinstance(model, HOMICV) else 5,
+        random_state=recipe.seed,
+    )
 
-    def vectorizer(self) -> TableVectorizer:
-        """Return an unfitted transformer of texts beside other columns."""
-        return TableVectorizer(
-            nominal=self.nominal.value,
-            missing=self.missing.value,
-            max_words=self.max_words,
-            encoder=self.encoder,
-            text_features=self.text_features.value,
-        )
 
-    def is_mixed(self, given: LabeledRows) -> bool:
-        """Return True if a TableVectorizer makes the features."""
-        is_encoded = self.encoder is not None and given.texts is not None
-        return is_encoded or given.is_mixed
+def table_vectorizer(recipe: Recipe) -> TableVectorizer:
+    """Return an unfitted transformer of texts beside other columns."""
+    return TableVectorizer(
+        nominal=recipe.nominal.value,
+        missing=recipe.missing.value,
+        max_words=recipe.max_words,
+        encoder=recipe.encoder,
+        text_features=recipe.text_features.value,
+    )
 
-    def columns(self, given: LabeledRows, rows: Any) -> tuple[Columns, Any]:
-        """Fit the preprocessing of feature columns; return it, and the features."""
-        assert given.features is not None
-        table = take_rows(given.features, rows)
-        with with_file_name(given.path):
-            columns = Columns.fit(table, self.nominal.value, self.missing.value)
-            return columns, columns.transform(table)
+
+def is_mixed(recipe: Recipe, given: LabeledRows) -> bool:
+    """Return True if a TableVectorizer makes the features."""
+    is_encoded = recipe.encoder is not None and given.texts is not None
+    return is_encoded or given.is_mixed
+
+
+def fit_columns(recipe: Recipe, given: LabeledRows, rows: Any) -> tuple[Columns, Any]:
+    """Fit the preprocessing of feature columns; return it, and the features."""
+    assert given.features is not None
+    table = take_rows(given.features, rows)
+    with with_file_name(given.path):
+        columns = Columns.fit(table, recipe.nominal.value, recipe.missing.value)
+        return columns, columns.transform(table)
 
 
 @dataclass(frozen=True)
@@ -140,14 +106,14 @@ class Made:
 
 def make(recipe: Recipe, given: LabeledRows) -> Made:
     """Fit a model to all rows of a file."""
-    if recipe.is_mixed(given):
+    if is_mixed(recipe, given):
         return _make_mixed(recipe, given)
     if given.texts is not None:
-        model = recipe.estimator(is_text=True).fit(given.texts, given.Y)
+        model = estimator(recipe, is_text=True).fit(given.texts, given.Y)
         name_labels(model, given.label_names)
         return Made(model, None)
-    columns, X = recipe.columns(given, slice(None))
-    model = recipe.estimator(is_text=False).fit(X, given.Y)
+    columns, X = fit_columns(recipe, given, slice(None))
+    model = estimator(recipe, is_text=False).fit(X, given.Y)
     name_labels(model, given.label_names)
     if isinstance(X, np.ndarray):
         # In Python, a data frame of these columns is then checked by name.
@@ -158,10 +124,10 @@ def make(recipe: Recipe, given: LabeledRows) -> Made:
 
 
 def _make_mixed(recipe: Recipe, given: LabeledRows) -> Made:
-    vectorizer = recipe.vectorizer()
+    vectorizer = table_vectorizer(recipe)
     with with_file_name(given.path):
         X = vectorizer.fit_parts(given.found, given.parts, given.found.sources, given.Y)
-    model = recipe.estimator(is_text=False, is_scaled=True).fit(X, given.Y)
+    model = estimator(recipe, is_text=False, is_scaled=True).fit(X, given.Y)
     name_labels(model, given.label_names)
     pipeline = Pipeline([("table", vectorizer), ("model", model)])
     table, columns = given.features, vectorizer.columns_
@@ -169,24 +135,99 @@ def _make_mixed(recipe: Recipe, given: LabeledRows) -> Made:
     return Made(pipeline, None, imputed, vectorizer)
 
 
+def expected_seconds(recipe: Recipe, given: LabeledRows) -> float | None:
+    """Estimate the processor seconds of a fit of HOMICV."""
+    if recipe.paper:
+        return None
+    table, texts, vectors, _ = given.parts
+    n, n_words = len(given.Y), 0 if texts is None else recipe.max_words
+    dense = 0 if table is None else len(table.names)
+    dense += 0 if vectors is None else vectors.shape[1]
+    stored = n * dense + sum(len(set(text.split())) for text in texts or ())
+    size = Size(n, dense + n_words, len(given.label_names), stored)
+    found = plan(size, measure_rates())
+    seconds = found.seconds if recipe.linear else found.seconds_with_trees
+    return min(float(seconds), recipe.time_budget or float("inf"))
+
+
+def write_model(made: Made, given: LabeledRows, output: Path) -> None:
+    """Write the model file."""
+    digest = file_sha256(given.path)
+    data = {"file": given.path.name, "sha256": digest, "rows": len(given.Y)}
+    if made.vectorizer is not None:
+        preprocessing: Fields = {"dropped": given.dropped, "imputed": made.imputed}
+        transformer = None
+    elif made.columns is None:
+        preprocessing = {"text": given.found.text}
+        transformer = None
+    else:
+        preprocessing = made.columns.to_dict()
+        preprocessing |= {"dropped": given.dropped, "imputed": made.imputed}
+        transformer = made.columns.transformer
+    if given.found.dates and made.vectorizer is None:
+        preprocessing["dates"] = given.found.dates
+    if given.found.frequent and made.vectorizer is None:
+        preprocessing["frequent"] = given.found.frequent
+    if given.label_prefix:
+        preprocessing["label_prefix"] = given.label_prefix
+    if given.tags is not None:
+        preprocessing["tags"] = [given.tags.name, given.tags.separator]
+    save(
+        made.model,
+        output,
+        preprocessing=preprocessing,
+        transformer=transformer,
+        provenance={"data": data},
+    )
+
+
+def facts_of(made: Made, given: LabeledRows, output: Path, seconds: float) -> Fields:
+    """Return what `homi fit` prints."""
+    tuned = last_step(made.model)
+    core = last_step(tuned.estimator_ if isinstance(tuned, TunedThresholds) else tuned)
+    facts = {
+        "output": str(output),
+        "bytes": output.stat().st_size,
+        "model": type(core).__name__,
+        "rows": len(given.Y),
+        "features": int(core.n_features_in_),
+        "labels": given.label_names,
+        "seconds": round(seconds, 3),
+    }
+    if given.read_as:
+        facts["read_as"] = given.read_as
+    notes = given.found.notes if made.vectorizer is None else made.vectorizer.notes_
+    if notes:
+        facts["notes"] = notes
+    if made.imputed:
+        facts["imputed"] = made.imputed
+    if isinstance(core, HOMICV):
+        facts["chosen"] = core.best_params_
+        facts["scoring"], facts["score"] = core._scoring(), core.best_score_
+    if isinstance(tuned, TunedThresholds):
+        facts["objective"], facts["strategy"] = tuned.objective, tuned.strategy_
+        facts["held_out_score"] = tuned.held_out_score_
+    return facts
+
+
 def fit_fold(
     recipe: Recipe, given: LabeledRows, train: NDArray[np.intp], test: NDArray[np.intp]
 ) -> tuple[Any, Any]:
     """Fit to the training rows of a fold; return the model, and its test rows."""
-    if recipe.is_mixed(given):
-        vectorizer, found = recipe.vectorizer(), given.found
+    if is_mixed(recipe, given):
+        vectorizer, found = table_vectorizer(recipe), given.found
         with with_file_name(given.path):
             parts, labels = given.parts.rows(train), given.Y[train]
             X = vectorizer.fit_parts(found, parts, found.sources, labels)
             rows = vectorizer.transform_parts(given.parts.rows(test))
-        model = recipe.estimator(is_text=False, is_scaled=True)
+        model = estimator(recipe, is_text=False, is_scaled=True)
         return model.fit(X, given.Y[train]), rows
     if given.texts is not None:
         texts = np.array(given.texts, dtype=object)
-        model = clone(recipe.estimator(is_text=True))
+        model = clone(estimator(recipe, is_text=True))
         return model.fit(texts[train], given.Y[train]), texts[test]
-    columns, X = recipe.columns(given, train)
-    model = clone(recipe.estimator(is_text=False)).fit(X, given.Y[train])
+    columns, X = fit_columns(recipe, given, train)
+    model = clone(estimator(recipe, is_text=False)).fit(X, given.Y[train])
     assert given.features is not None
     with with_file_name(given.path):
         return model, columns.transform(take_rows(given.features, test))

@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import typer
 from numpy.typing import NDArray
 from scipy import sparse
 
 from homi.arrays import dense
 from homi.cli.opened_file import File, listed, open_file, with_file_name
-from homi.cli.options import Drop, Embeddings, Labels, Text
-from homi.cli.tags import TagChoice, TagColumn, are_tags, known_tags
+from homi.cli.options import ColumnChoice
+from homi.cli.tags import TagColumn, are_tags, known_tags
 from homi.datasets.dataset import Table
 from homi.datasets.files import short, split_name
 from homi.datasets.labels import chosen_columns, indicators
@@ -27,7 +26,10 @@ from homi.tables.features import Features, TableParts, find_features, parts_of
 
 @dataclass(frozen=True)
 class LabeledRows:
-    """Rows of a training file: columns of features by their kind, and labels."""
+    """Rows of a training file: columns of features by their kind, and labels.
+
+    Names of labels are those of their columns without the prefix of --labels 'tag_*'.
+    """
 
     path: Path
     parts: TableParts
@@ -38,6 +40,11 @@ class LabeledRows:
     found: Features = field(default_factory=Features)
     read_as: str = ""
     label_prefix: str = ""
+
+    @property
+    def label_columns(self) -> list[str]:
+        """Names of the label columns in the file."""
+        return [self.label_prefix + name for name in self.label_names]
 
     @property
     def features(self) -> Table | None:
@@ -56,29 +63,16 @@ class LabeledRows:
         return vectors is not None or (table is not None and texts is not None)
 
 
-@dataclass(frozen=True)
-class ColumnChoice(TagChoice):
-    """Options that say which columns are what; an option group of `command`."""
+def input_files(file: Path, choice: ColumnChoice) -> list[Path]:
+    """Return a training file, and the files that may name its labels."""
+    beside = file.parent / f"{split_name(file)[0]}.xml"  # what ARFF files may have
+    return [file, beside, *map(Path, choice.labels or [])]
 
-    labels: Labels = None
-    text: Text = None
-    embeddings: Embeddings = None
-    drop: Drop = None
 
-    def __post_init__(self) -> None:
-        """Refuse options that do not go together."""
-        if self.tags and self.labels:
-            raise typer.BadParameter("--tags and --labels both name labels; pass one.")
-
-    def files(self, file: Path) -> list[Path]:
-        """Return a training file, and the files that may name its labels."""
-        beside = file.parent / f"{split_name(file)[0]}.xml"  # what ARFF files may have
-        return [file, beside, *map(Path, self.labels or [])]
-
-    def read(self, file: Path) -> LabeledRows:
-        """Read the rows of a training file."""
-        opened = open_file(file).with_embeddings(self.embeddings)
-        return replace(read_labeled(opened, self), read_as=opened.dialect.about)
+def read_rows(file: Path, choice: ColumnChoice) -> LabeledRows:
+    """Read the rows of a training file."""
+    opened = open_file(file).with_embeddings(choice.embeddings)
+    return replace(read_labeled(opened, choice), read_as=opened.dialect.about)
 
 
 def read_labeled(file: File, choice: ColumnChoice) -> LabeledRows:
@@ -103,8 +97,9 @@ def read_labeled(file: File, choice: ColumnChoice) -> LabeledRows:
             found = find_features(file, found.names, choice.text or [])
         names = [*(file.names[j] for j in sorted(dropped)), *found.left_out]
         parts = parts_of(file, found)
-        rows = LabeledRows(file.path, parts, Y, label_names, names, tags)
         prefix = common_prefix(choice.labels or [], label_names)
+        shown = [name.removeprefix(prefix) for name in label_names]
+        rows = LabeledRows(file.path, parts, Y, shown, names, tags)
         return replace(rows, found=found, label_prefix=prefix)
 
 

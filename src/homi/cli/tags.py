@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from homi.base.tags import indicator_of
 from homi.budget import Budget
-from homi.cli.options import Tags, TagSep
 from homi.datasets.files import short
 from homi.datasets.strings import MISSING
 
@@ -94,14 +93,6 @@ class TagColumn:
                     "it, or pass --tag-sep."
                 ) from error
         return rows
-
-
-@dataclass(frozen=True)
-class TagChoice:
-    """Options that say which column holds tags; an option group of `command`."""
-
-    tags: Tags = None
-    tag_sep: TagSep = None
 
 
 def _separator(cells: Sequence[str]) -> str:

@@ -80,7 +80,7 @@ def explain(
     -------
     Path or str
         The file that was written, or the page if no path was given: a ``Page``, a
-        str with a method ``widget`` for notebooks.
+        str that a notebook shows.
 
     Examples
     --------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from html import escape
 from importlib import resources
+from importlib.util import find_spec
 from typing import Any
 
 from homi.extras import optional
@@ -20,9 +21,23 @@ class Page(str):
 
     It is a ``str``: write it to a file, or show it. The frame needs no network, and the
     page cannot reach the notebook.
+
+    With the package anywidget (``pip install 'homi-learn[notebook]'``), the attributes
+    have what was chosen in the cell.
+
+    Attributes
+    ----------
+    label : str
+        Name of the label chosen last; empty for none.
+    row : int
+        Number of the row opened last; -1 for none.
+    decisions : list
+        Decisions about suspicious labels: (row, label, decision).
     """
 
-    __slots__ = ()
+    def __repr__(self) -> str:
+        """Return a short text: a notebook stores it beside the page."""
+        return f"<Page of {len(self):,} characters>"
 
     def _repr_html_(self) -> str:
         """Return a frame that holds the page."""
@@ -32,30 +47,54 @@ class Page(str):
             f'srcdoc="{escape(self)}"></iframe>'
         )
 
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        """Return the widget, if anywidget is installed; notebooks add the frame."""
+        if find_spec("anywidget") is None:
+            return {}
+        return self.widget()._repr_mimebundle_(**options)
+
+    @property
+    def label(self) -> str:
+        """Name of the label chosen last in the cell; empty for none."""
+        return str(self.widget().label)
+
+    @property
+    def row(self) -> int:
+        """Number of the row opened last in the cell; -1 for none."""
+        return int(self.widget().row)
+
+    @property
+    def decisions(self) -> list[list[Any]]:
+        """Decisions about suspicious labels: row, label and decision."""
+        return list(self.widget().decisions)
+
     def widget(self) -> Any:
-        """Return the page as a widget that knows what was chosen in it.
+        """Return the widget of the page, the same at every call.
 
         Needs the package anywidget (``pip install 'homi-learn[notebook]'``).
 
         Returns
         -------
         widget : anywidget.AnyWidget
-            Show it as the last line of a cell. ``widget.label`` is the name of the
-            label chosen last, ``widget.row`` the number of the row, -1 for none, and
-            ``widget.decisions`` lists what was decided about suspicious labels, as
-            (row, label, decision). They can be observed as traits.
+            Its traits ``label``, ``row`` and ``decisions`` can be observed.
         """
-        with optional("Page.widget"):
-            import anywidget
-            import traitlets
+        if not hasattr(self, "_widget"):
+            self._widget = _widget(str(self))
+        return self._widget
 
-        source = resources.files("homi.explorer").joinpath("js/widget.js")
 
-        class ExplorerWidget(anywidget.AnyWidget):  # type: ignore[misc,unused-ignore]
-            _esm = source.read_text("utf-8")
-            page = traitlets.Unicode().tag(sync=True)
-            label = traitlets.Unicode().tag(sync=True)
-            row = traitlets.Int(-1).tag(sync=True)
-            decisions: Any = traitlets.List().tag(sync=True)
+def _widget(page: str) -> Any:
+    with optional("what was chosen in a page"):
+        import anywidget
+        import traitlets
 
-        return ExplorerWidget(page=str(self))
+    source = resources.files("homi.explorer").joinpath("js/widget.js")
+
+    class ExplorerWidget(anywidget.AnyWidget):  # type: ignore[misc,unused-ignore]
+        _esm = source.read_text("utf-8")
+        page = traitlets.Unicode().tag(sync=True)
+        label = traitlets.Unicode().tag(sync=True)
+        row = traitlets.Int(-1).tag(sync=True)
+        decisions: Any = traitlets.List().tag(sync=True)
+
+    return ExplorerWidget(page=page)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -14,8 +13,14 @@ from homi.joint.gaussian import (
     scaled_residuals,
     shrunk,
 )
-from homi.joint.label_sets import SHARPNESS, LabelSets, Sharpness, seen_sets
-from homi.joint.model import JointModel, Weights, gaussian_shift, shifts
+from homi.joint.label_sets import (
+    SHARPNESS,
+    LabelSets,
+    Sharpness,
+    marginals,
+    seen_sets,
+)
+from homi.joint.model import JointModel, Weights, gaussian_shift, set_log_odds
 from homi.typing import Array, Indices, Mask
 
 #: Strengths ρ of the shrinkage that are compared.
@@ -71,11 +76,15 @@ def fit_joint_model(
         C, gates = shrunk(C, _STRENGTHS[-1]), np.ones(q)
         return JointModel(C, sets, SHARPNESS[0], NO_EFFECT, gates)
     trial = _Trial(log_odds, Y, sample_weight, _masks(q), least_rows)
-    strength = min(_STRENGTHS, key=trial.gaussian_loss)
-    fits = [trial.fit(strength, sharpness) for sharpness in SHARPNESS]
+    by_gaussian = {strength: trial.by_gaussian(strength) for strength in _STRENGTHS}
+    strength = min(by_gaussian, key=lambda s: _fitted_loss(by_gaussian[s]))
+    by_sets = [trial.with_sets(by_gaussian[strength], s) for s in SHARPNESS]
+    fits = [trial.fit(entries) for entries in by_sets]
     best = min(range(len(fits)), key=lambda i: fits[i][0])
     weights = fits[best][1]
-    gates = trial.gates(strength, SHARPNESS[best], weights)
+    gates = np.ones(q)
+    if any(weights):
+        gates = fit_gates(by_sets[best], np.array(weights), q)
     return JointModel(shrunk(C, strength), sets, SHARPNESS[best], weights, gates)
 
 
@@ -135,14 +144,25 @@ class _Trial:
             for fitted, judged in (halves, halves[::-1])
         ]
 
-    def gaussian_loss(self, strength: float) -> float:
-        """Return the loss of hidden labels by the Gaussian alone."""
-        entries = list(self._entries(strength, None))
-        return _loss(entries, _fit_weights(entries))
+    def by_gaussian(self, strength: float) -> list[Entries]:
+        """Return hidden labels with the shifts of the Gaussian, for one shrinkage."""
+        return [
+            side.by_gaussian(C, k)
+            for side in self.sides
+            for C in [shrunk(side.covariance, strength)]
+            for k in self.masks
+        ]
 
-    def fit(self, strength: float, sharpness: Sharpness) -> tuple[float, Weights]:
+    def with_sets(self, entries: list[Entries], sharpness: Sharpness) -> list[Entries]:
+        """Return them with the shifts of label sets, too."""
+        shifts = [s for side in self.sides for s in side.by_sets(self.masks, sharpness)]
+        return [
+            e._replace(features=np.concatenate([e.features, shift[None]]))
+            for e, shift in zip(entries, shifts, strict=True)
+        ]
+
+    def fit(self, entries: list[Entries]) -> tuple[float, Weights]:
         """Return the loss, and the weights: 0 where they help less than noise."""
-        entries = list(self._entries(strength, sharpness))
         weights = _fit_weights(entries)
         nothing = np.zeros_like(weights)
         gains = np.concatenate(
@@ -158,22 +178,6 @@ class _Trial:
         loss = _loss(entries, weights if helps else nothing)
         return loss, Weights(*map(float, weights)) if helps else NO_EFFECT
 
-    def gates(self, strength: float, sharpness: Sharpness, weights: Weights) -> Array:
-        """Return the factor of each label's shift, at least 0."""
-        q = len(self.masks[0])
-        if not any(weights):
-            return np.ones(q)
-        entries = list(self._entries(strength, sharpness))
-        return fit_gates(entries, np.array(weights), q)
-
-    def _entries(
-        self, strength: float, sharpness: Sharpness | None
-    ) -> Iterator[Entries]:
-        for side in self.sides:
-            C = shrunk(side.covariance, strength)
-            for k in self.masks:
-                yield side.entries(C, k, sharpness)
-
 
 class _Side(NamedTuple):
     """Rows of one half, with what was learned from the other half."""
@@ -183,19 +187,24 @@ class _Side(NamedTuple):
     covariance: Array
     sets: LabelSets
 
-    def entries(self, C: Array, k: Mask, sharpness: Sharpness | None) -> Entries:
-        """Return the labels outside k, with the shifts that those in k cause."""
+    def by_gaussian(self, C: Array, k: Mask) -> Entries:
+        """Return the labels outside k, with the shift that those in k cause."""
         S, Y = self.log_odds, np.where(k, self.Y, np.nan)
-        if sharpness is None:
-            known = ~np.isnan(Y)
-            E = scaled_residuals(S, Y)
-            shift = gaussian_shift(S, conditional_shift(C, E, known))
-            parts: tuple[Array, ...] = (S * k.mean(), shift)
-        else:
-            model = JointModel(C, self.sets, sharpness, NO_EFFECT, np.ones(len(k)))
-            parts = shifts(model, S, Y)
+        known = ~np.isnan(Y)
+        shift = conditional_shift(C, scaled_residuals(S, Y), known)
+        parts = S * known.mean(axis=1, keepdims=True), gaussian_shift(S, shift)
         features = np.stack([part[:, ~k] for part in parts])
         return Entries(features, S[:, ~k], self.Y[:, ~k], np.flatnonzero(~k))
+
+    def by_sets(self, masks: list[Mask], sharpness: Sharpness) -> list[Array]:
+        """Return the shifts of the labels outside each mask, by label sets."""
+
+        def odds(k: Mask) -> Array:
+            Y = np.where(k, self.Y, np.nan)
+            return set_log_odds(marginals(self.sets, sharpness, self.log_odds, Y))
+
+        before = odds(np.zeros_like(masks[0]))
+        return [(odds(k) - before)[:, ~k] for k in masks]
 
 
 def _side(
@@ -267,6 +276,10 @@ def fit_gates(entries: list[Entries], weights: Array, q: int) -> Array:
         if np.abs(step).max() < 1e-4:
             break
     return np.maximum(gates, 0.0)
+
+
+def _fitted_loss(entries: list[Entries]) -> float:
+    return _loss(entries, _fit_weights(entries))
 
 
 def _loss(entries: list[Entries], weights: Array) -> float:

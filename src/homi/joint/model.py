@@ -192,7 +192,7 @@ def _parts(
     return (
         share * log_odds,
         gaussian_shift(log_odds, shift),
-        _set_log_odds(sets) - _set_log_odds(before),
+        set_log_odds(sets) - set_log_odds(before),
     )
 
 
@@ -210,6 +210,7 @@ def _bent_log_odds(p: Array) -> Array:
     return np.where(p < 0.5, odds, -odds)
 
 
-def _set_log_odds(p: Array) -> Array:
+def set_log_odds(p: Array) -> Array:
+    """Return log-odds of marginals over label sets, which are 0 or 1 at times."""
     found: Array = logit(LEAST_SHARE + (1.0 - 2.0 * LEAST_SHARE) * p)
     return found

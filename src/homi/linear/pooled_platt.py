@@ -65,7 +65,7 @@ def fit_pooled_sigmoids(
     strength: float = STRENGTH,
     weights: Array | None = None,
     start: PooledSigmoids | None = None,
-    tol: float = 1e-6,
+    tol: float = 1e-12,
     max_iter: int = 100,
 ) -> PooledSigmoids:
     r"""Fit Platt's sigmoids with a common prior of their slopes.
@@ -90,7 +90,7 @@ def fit_pooled_sigmoids(
     start : PooledSigmoids or None
         Sigmoids of similar scores to start from.
     tol : float
-        Longest step, of a log-slope or an offset, at which to stop.
+        Largest decrease of a label's loss, expected of the next step, at which to stop.
     max_iter : int
         Most steps.
 
@@ -106,9 +106,11 @@ def fit_pooled_sigmoids(
     some = np.arange(scores.shape[1])
     for _ in range(max_iter):
         middle = trust @ line[0] / max(trust.sum(), 1e-12)
-        step, trust[some] = _step(fit.of(some), line[:, some], strength, middle)
+        step, decrease, trust[some] = _step(
+            fit.of(some), line[:, some], strength, middle
+        )
         line[:, some] += step
-        moved = np.abs(step).max(axis=0, initial=0.0) > tol
+        moved = decrease > tol
         if not moved.any() and len(some) == len(trust):
             break
         # The common mean may have moved since the others were looked at.
@@ -186,8 +188,11 @@ def _start(fit: _Fit) -> Array:
 
 def _step(
     fit: _Fit, line: Array, strength: float, middle: float
-) -> tuple[Array, Array]:
-    """Return Newton's step of log-slopes and offsets, and the trust in each slope."""
+) -> tuple[Array, Array, Array]:
+    """Return Newton's step of log-slopes and offsets, and what comes of it.
+
+    That is the expected decrease of each label's loss, and the trust in each slope.
+    """
     u = np.exp(line[0]) * fit.Z
     p = expit(u + line[1])
     error = p - fit.targets
@@ -208,4 +213,5 @@ def _step(
     h_aa = h_aa + strength + np.maximum(slope, 0.0)
     determinant = h_aa * h_bb - h_ab * h_ab
     step = np.vstack([h_ab * g_b - h_bb * g_a, h_ab * g_a - h_aa * g_b]) / determinant
-    return np.clip(step, -_LONGEST, _LONGEST), said / (said + strength)
+    decrease = -0.5 * (g_a * step[0] + g_b * step[1])
+    return np.clip(step, -_LONGEST, _LONGEST), decrease, said / (said + strength)

@@ -129,11 +129,11 @@ class _Half:
     def loss(self, mean: Array) -> float:
         """Return the log-loss of the other half."""
         seen, Y = self.seen, self._Y
-        found = fit_pooled_sigmoids(mean[seen], Y[seen], weights=self.weights, tol=0.01)
+        found = fit_pooled_sigmoids(mean[seen], Y[seen], weights=self.weights, tol=1e-4)
         return log_loss(Y[~seen], found(mean[~seen]), self._rest)
 
 
 def _odds(scores: Array, seen: Mask, Y: Array, weights: Array | None) -> Array:
     """Return log-odds of all rows by sigmoids of those seen."""
-    found = fit_pooled_sigmoids(scores[seen], Y[seen], weights=weights, tol=0.01)
+    found = fit_pooled_sigmoids(scores[seen], Y[seen], weights=weights, tol=1e-4)
     return -(scores * found.slope + found.offset)

@@ -10,9 +10,9 @@ from homi.model.scoring import Objective
 from homi.solver import RowsOnPath, with_shares
 from homi.typing import Array
 
-#: Most steps of Newton's method, and the step at which sigmoids of candidates, which
-#: start from those of the candidate before, are good enough to compare.
-_STEPS, _TOL = 25, 1e-4
+#: Most steps of Newton's method, and the decrease of a label's loss at which sigmoids
+#: of candidates, which start from those of the one before, are good enough to compare.
+_STEPS, _TOL = 25, 1e-5
 
 
 class CalibratedObjective:

@@ -33,7 +33,7 @@ class ExplainMixin:
         Returns
         -------
         path or page : Path or str
-            The file that was written, or the page: a str with a method ``widget``.
+            The file that was written, or the page: a str that a notebook shows.
         """
         from homi.explorer import explain
 

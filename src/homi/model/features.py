@@ -146,12 +146,11 @@ def kernel_features(
     X: Matrix, Y: Matrix, kernel_map: KernelMap, *, weights: Array | None = None
 ) -> FeatureSpace:
     """Return Nyström features of the rows, without a graph."""
-    basis = Triangle(kernel_map.triangle)
-    features = basis.features(kernel_map(X))
+    features = kernel_map.features(X)
     moments = Moments.from_rows(features, Y, weights)
     m = features.shape[1]
     mean, scale = np.zeros(m), np.ones(m)
-    space = RowSpace(mean, scale, basis)
+    space = RowSpace(mean, scale, Triangle(kernel_map.triangle))
     return FeatureSpace(features, moments, mean, scale, kernel_map, weights, space)
 
 

@@ -135,6 +135,28 @@ class KernelMap:
         K = kernel_values(self.kernel, rows, self.landmarks, self.params)
         return K if self.normalization is None else K @ self.normalization.T
 
+    def features(self, X: Matrix) -> Array:
+        """Return Nyström features of rows.
+
+        Those of landmarks, where they are in their places among the rows, are the rows
+        of the factor: no kernel value is computed.
+        """
+        found = np.empty((X.shape[0], len(self.triangle)))
+        rest = np.ones(X.shape[0], dtype=bool)
+        if self._has_landmarks(X):
+            found[self.indices] = self.triangle
+            rest[self.indices] = False
+        if rest.any():
+            found[rest] = Triangle(self.triangle).features(self(X[rest]))
+        return found
+
+    def _has_landmarks(self, X: Matrix) -> bool:
+        """Return True if the landmarks are in their places among the rows."""
+        if X.shape[0] <= self.indices.max():
+            return False
+        differs = self._scaled(X[self.indices]) != self.landmarks
+        return not (differs.nnz if sparse.issparse(differs) else differs.any())
+
     def of_block(self, X: Matrix) -> Array:
         """Return the kernel values, by fewer passes over memory where there is a way.
 
