@@ -221,7 +221,7 @@ class Opened:
 def written(directory, n_labels, names):
     """Write the page of a HOMICV: with texts and, of few labels, beside a HOMI."""
     X, Y = some_rows(n_labels)
-    model = HOMICV(**QUICK).fit(X[:300], Y[:300])
+    model = HOMICV(**QUICK, lams=[10.0]).fit(X[:300], Y[:300])
     # All terms of the joint model have an effect.
     terms = {
         "weights": Weights(slope=0.2, gaussian=0.9, sets=0.6),
