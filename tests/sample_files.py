@@ -70,8 +70,11 @@ def assert_same_responses(model, other, X):
 TABLES = (".csv", ".tsv", ".parquet")
 FORMATS = (".arff", *TABLES, ".libsvm", ".npz")
 
-#: Data sets of the paper that take seconds each, and are like smaller ones.
-LARGE = {"langlog", "bibtex", "corel16k001", "delicious", "mediamill-2500"}
+#: Data sets that take seconds each, and are like smaller ones.
+LARGE = {
+    *("langlog", "bibtex", "corel16k001", "delicious", "mediamill-2500", "slashdot"),
+    *("ohsumed", "20ng", "image", "yahoo-arts", "PlantPseAAC"),
+}
 
 
 def large_ones_slow(names):

@@ -13,7 +13,15 @@ from homi.benchmark.cells import Cell, seed_of
 from homi.benchmark.experiment_file import read_experiment
 from homi.benchmark.methods import METHODS, marked, variant, with_settings
 from homi.benchmark.results import means_of, read_results
-from homi.benchmark.statistics import average_ranks, friedman, holm
+from homi.benchmark.statistics import (
+    average_ranks,
+    friedman,
+    holm,
+    rank_intervals,
+    stopped_last,
+    wilcoxon_holm,
+    wins_ties_losses,
+)
 from homi.datasets.dataset import Dataset
 from homi.graph import neighbor_laplacian
 from homi.metrics import METRICS, PAPER_METRICS
@@ -77,6 +85,21 @@ def test_published_enron_is_its_first_rows_twice(monkeypatch):
     assert len(X) == 2 * 1123
     np.testing.assert_allclose(X[:1123], X[1123:], atol=1e-12)
     np.testing.assert_array_equal(Y[:1123], given.Y[:1123])
+
+
+def test_counts_of_words_become_tfidf_of_the_training_rows(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = sparse.csr_array(rng.poisson(0.5, size=(40, 6)).astype(float))
+    given = Dataset(X, np.ones((40, 2), np.int8), [], [])
+    monkeypatch.setattr(protocols, "load", lambda name: given)
+    protocols.rows_of.cache_clear()
+    fold = protocols.split("clean", "yahoo-arts", 0, 4)
+    protocols.rows_of.cache_clear()
+    known = np.setdiff1d(np.arange(40), fold.test_indices)
+    often = (X.toarray()[known] > 0).sum(axis=0)
+    weights = X.toarray()[fold.test_indices] * (np.log(31 / (1 + often)) + 1)
+    norms = np.maximum(np.linalg.norm(weights, axis=1, keepdims=True), 1e-300)
+    np.testing.assert_allclose(fold.test.X.toarray(), weights / norms)
 
 
 # Methods by name, with settings.
@@ -249,6 +272,60 @@ def test_holm_is_that_of_statsmodels():
         rejected, adjusted, *_ = multitest.multipletests(table["p"], method="holm")
         np.testing.assert_allclose(table["p_holm"], adjusted)
         np.testing.assert_array_equal(table["rejected"], rejected)
+
+
+def test_a_stopped_method_ranks_last():
+    means = pd.DataFrame({"a": [0.1, np.nan], "b": [0.2, 0.3], "c": [np.nan, 0.1]})
+    for greater, expected in ((False, [2.0, 2.0, 2.0]), (True, [2.5, 1.0, 2.5])):
+        whole = stopped_last(means, greater_is_better=greater)
+        ranks = average_ranks(whole, greater_is_better=greater)
+        assert ranks.tolist() == expected
+    assert means.isna().sum().sum() == 2
+
+
+def test_intervals_of_ranks_hold_the_average_and_shrink_with_data_sets():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(100, 4)) + 0.3 * np.arange(4)
+    wide = pd.DataFrame(values, columns=[*"abcd"])
+    widths = []
+    for n in (8, 100):
+        found = rank_intervals(wide[:n], greater_is_better=True)
+        ranks = average_ranks(wide[:n], greater_is_better=True)
+        assert ((found["low"] <= ranks) & (ranks <= found["high"])).all()
+        widths.append((found["high"] - found["low"]).mean())
+    assert widths[1] < widths[0] / 2
+    # Of the normal approximation: 1.96 standard errors on either side.
+    ranks = wide.rank(axis=1, ascending=False)
+    half = 1.96 * ranks.std() / 10
+    np.testing.assert_allclose((found["high"] - found["low"]) / 2, half, rtol=0.15)
+
+
+def test_wilcoxon_against_scipy_and_holm_by_hand():
+    rng = np.random.default_rng(1)
+    values = rng.normal(size=(12, 3)) + np.array([0, 1, 0.2])
+    means = pd.DataFrame(values, columns=[*"abc"])
+    table = wilcoxon_holm(means, "a", greater_is_better=False)
+    p = {m: stats.wilcoxon(means[m] - means["a"]).pvalue for m in "bc"}
+    assert table["p"].to_dict() == pytest.approx(p)
+    assert table.loc["b", "median"] == pytest.approx((means["b"] - means["a"]).median())
+    low, high = sorted(p, key=p.get)
+    assert table.loc[low, "p_holm"] == pytest.approx(2 * p[low])
+    assert table.loc[high, "p_holm"] == pytest.approx(max(2 * p[low], p[high]))
+    same = pd.DataFrame({"a": [1.0, 2.0], "b": [1.0, 2.0]})
+    assert wilcoxon_holm(same, "a", greater_is_better=True).loc["b", "p_holm"] == 1.0
+
+
+def test_wins_ties_and_losses():
+    gaps = pd.DataFrame(
+        [
+            [0.1, 0.1, 0.1],
+            [0.3, -0.3, 0.05],
+            [-0.2, -0.1, np.nan],
+            [0.0, 0.0, 0.0],
+            [np.nan] * 3,
+        ]
+    )
+    assert wins_ties_losses(gaps) == (1, 2, 1)
 
 
 # Tables of results, beside those that are printed.
