@@ -14,9 +14,7 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold
 
 import experiments
-import quick_bench
-from browser import launched, tab_of
-from explorer_pages import LABELS, MANY, Opened, written
+from browser import LABELS, MANY, Opened, launched, tab_of, written
 from homi.benchmark import protocols, studies
 from homi.benchmark.experiment_file import read_experiment
 from homi.datasets import Dataset, load
@@ -236,8 +234,8 @@ def data():
 def quick_run(tmp_path_factory):
     """A directory with ``results`` of the quick experiment, and their ``report``."""
     directory = tmp_path_factory.mktemp("quick")
-    assert "20 of 20 tasks to run" in quick_bench.run(directory / "results")
-    quick_bench.report(directory / "results", directory / "report")
+    assert "20 of 20 tasks to run" in experiments.run(directory / "results")
+    experiments.report(directory / "results", directory / "report")
     return directory
 
 

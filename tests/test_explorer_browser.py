@@ -6,7 +6,7 @@ import io
 import numpy as np
 import pytest
 
-from explorer_pages import LABELS, read_decisions
+from browser import LABELS, read_decisions
 from homi.dependence import ask
 from homi.explorer.evidence import phi
 from homi.explorer.relations import partial_correlations

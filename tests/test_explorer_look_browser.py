@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from browser import tab_of
-from explorer_pages import LABELS, QUICK, Opened, Written, some_rows
+from browser import LABELS, QUICK, Opened, Written, some_rows, tab_of
 from homi import HOMI, HOMICV
 from homi.dependence import ask
 from homi.estimators import MLkNN

@@ -17,10 +17,10 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 
-from dataset_files import messy, messy_labels, parts
 from homi import HOMI
 from homi.datasets.fixed_folds import FixedFolds, load_folds, save_folds
 from homi.datasets.folds import IterativeStratifiedKFold
+from sample_files import messy, messy_labels, parts
 
 
 def labels(seed=0, n=200, density=(0.5, 0.2, 0.1, 0.05, 0.02)):

@@ -56,7 +56,7 @@ class ModelFiles:
 
     def seeds(self):
         from homi.io import save
-        from model_files import opened
+        from sample_files import opened
         from test_model_file_hostile import KINDS, Y
 
         for number, (model, rows) in enumerate(KINDS.values()):
@@ -68,7 +68,7 @@ class ModelFiles:
 
     def __call__(self, data):
         from homi.io import ModelFileError, load_model
-        from model_files import opened, put_together
+        from sample_files import opened, put_together
 
         kind = data[0] % (len(self.tensors) + 1)
         self.path.write_bytes(data[1:])

@@ -12,7 +12,7 @@ from homi import HOMICV
 from homi.io import ModelFileError, load_model, save
 from homi.metrics import hamming_loss, macro_auc, macro_f1, micro_f1
 from homi.model.held_out_quality import held_out_quality
-from model_files import opened, put_together
+from sample_files import opened, put_together
 
 NAMES = ["joy", "<i>fear</i>", "calm", "rage"]
 X, Y = random_rows(0, n=60, m=5, q=4)

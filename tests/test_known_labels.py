@@ -21,7 +21,7 @@ from homi.estimators import BinaryRelevance
 from homi.io import ModelFileError, load_model, save
 from homi.joint import fit_joint_model
 from homi.thresholds import TunedThresholds
-from model_files import opened, put_together
+from sample_files import opened, put_together
 
 NAMES = ["sun", "sea", "sand", "snow"]
 QUICK = {"widths": [], "lams": [1.0, 10.0], "trees": False}

@@ -14,13 +14,13 @@ import pytest
 from defusedxml import ElementTree
 from scipy import sparse
 
-from dataset_files import large_ones_slow
 from homi.datasets import Dataset, load
 from homi.datasets import cache as cache_module
 from homi.datasets.cache import Parsed, cached
 from homi.datasets.fetch import FetchError, cached_path
 from homi.datasets.load import at_hand, verify
 from homi.datasets.registry import UnknownDataset, registry
+from sample_files import large_ones_slow
 from test_fetch import (  # noqa: F401
     make_entry,
     no_internet,
@@ -549,6 +549,14 @@ def test_labels_of_another_data_set_are_an_error(tmp_path):
         load("words", tmp_path)
 
 
+def test_a_file_may_be_in_a_directory_below(tmp_path):
+    (tmp_path / "more").mkdir()
+    put(tmp_path / "more", "words", WORDS)
+    assert at_hand("words", tmp_path).path == tmp_path / "more" / "words.arff"
+    put(tmp_path, "words", WORDS)
+    assert at_hand("words", tmp_path).path == tmp_path / "words.arff"
+
+
 # The data sets themselves.
 
 
@@ -572,6 +580,15 @@ REAL = {
     "corel16k001": Figures(2.859, 4803, 153, True),
     "delicious": Figures(19.020, 15806, 983, True),
     "mediamill-2500": Figures(4.353, 938, 98),
+    "slashdot": Figures(1.181, 156, 20, True),
+    "reuters-k500": Figures(1.462, 811, 99, True),
+    "ohsumed": Figures(1.663, 1147, 23, True),
+    "20ng": Figures(1.029, 55, 20, True),
+    "image": Figures(1.236, 20, 5),
+    "PlantPseAAC": Figures(1.079, 32, 12, True),
+    "GnegativeGO": Figures(1.046, 19, 8, True),
+    "Water-quality": Figures(5.073, 825, 14),
+    "yahoo-arts": Figures(1.682, 308, 25, True),
 }
 
 DATA = os.environ.get("HOMI_DATA")

@@ -13,7 +13,7 @@ from conftest import random_rows
 from homi.estimators import all_estimators
 from homi.io import ModelFileError, load_model, save
 from homi.thresholds import TunedThresholds
-from model_files import assert_same_responses, opened, put_together
+from sample_files import assert_same_responses, opened, put_together
 
 X, Y = random_rows(0, n=50, m=5, q=4)
 CLASSES = dict(all_estimators())

@@ -14,7 +14,7 @@ from homi import HOMI, HOMICV
 from homi.io import ModelFileError, load_model, save
 from homi.io.token_patterns import check_token_pattern
 from homi.thresholds import TunedThresholds
-from model_files import assert_same_responses, opened, put_together
+from sample_files import assert_same_responses, opened, put_together
 
 X, Y = random_rows(n=40, m=5, q=3)
 WORDS = "estimator.step0.vocabulary"

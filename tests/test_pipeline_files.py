@@ -28,7 +28,7 @@ from conftest import random_rows
 from homi import HOMI
 from homi.io import ModelFileError, load_model, save
 from homi.thresholds import TunedThresholds
-from model_files import assert_same_responses, opened, put_together
+from sample_files import assert_same_responses, opened, put_together
 
 X, Y = random_rows(0, n=40, m=5, q=3)
 GAPS = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)

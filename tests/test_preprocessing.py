@@ -18,7 +18,7 @@ from homi.cli.opened_file import open_file
 from homi.datasets import read
 from homi.io import ModelFileError, load_file, save
 from homi.tables.columns import Columns
-from model_files import opened, put_together
+from sample_files import opened, put_together
 
 DENSE = """@relation r
 @attribute a real

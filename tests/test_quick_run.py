@@ -1,5 +1,6 @@
-"""The quick experiment end to end: killed and resumed, on a cluster, reported."""
+"""The quick experiment end to end, and what `homi bench run` and `status` print."""
 
+import ctypes
 import os
 import random
 import signal
@@ -7,9 +8,11 @@ import threading
 import time
 
 import pytest
+from typer.testing import CliRunner
 
-from homi.benchmark.store import stored
-from quick_bench import files, records, report, run, start
+from experiments import files, records, report, run, start
+from homi.benchmark import compute
+from homi.cli.app import app
 
 
 def test_the_report_has_everything(quick_run):
@@ -25,31 +28,26 @@ def test_the_report_has_everything(quick_run):
     assert "not run" in text
 
 
-def test_an_interrupted_run_says_how_to_go_on(tmp_path):
-    process = start(tmp_path)
+def test_interrupts_and_kills_change_nothing(quick_run, tmp_path):
+    """SIGTERM, then SIGKILL at a random moment; the report has the same bytes."""
+    results = tmp_path / "results"
+    process = start(results)
     assert "20 of 20 tasks" in process.stdout.readline()
     process.stdout.readline()
     process.send_signal(signal.SIGTERM)
     output = process.communicate(timeout=60)[0]
     assert process.returncode == 130
     assert output.endswith("run it again to go on.\n")
-    assert 0 < len(list(tmp_path.rglob("*.json"))) < 20
-
-
-def test_kills_change_nothing(quick_run, tmp_path):
-    """SIGKILL at random moments; the report is the same, byte for byte."""
-    results = tmp_path / "results"
-    moments, kills = random.Random(0), 0
-    while kills < 2:
+    assert 0 < len(list(results.rglob("*.json"))) < 20
+    killed = False
+    while not killed:
         process = start(results)
         process.stdout.readline()  # it works now
-        time.sleep(moments.random() / 3)
+        time.sleep(random.Random(0).random() / 3)
         process.send_signal(signal.SIGKILL)
         process.communicate()
-        # A run that was too fast to be killed counts as none: it starts again.
-        if process.returncode == -signal.SIGKILL:
-            kills += 1
-        elif len(list(stored(results))) == 12:
+        killed = process.returncode == -signal.SIGKILL
+        if not killed:  # it was too fast
             for path in sorted(results.rglob("*.json"))[:4]:
                 path.unlink()
     # What kills have left of files is removed by a run that comes later.
@@ -97,3 +95,57 @@ def test_a_cluster_gives_the_same_though_a_worker_dies(
         run(tmp_path, "--engine", "dask", "--scheduler", address)
         killer.join()
     assert records(tmp_path) == records(quick_run / "results")
+
+
+# `homi bench run` and `status`: what they print, and how a run is interrupted.
+
+
+def test_the_command(few_rows, small_file, tmp_path):
+    call = CliRunner().invoke
+    arguments = [str(small_file), "--results", str(tmp_path / "out")]
+    first = call(app, ["bench", "run", *arguments, "--methods", "HOMI"])
+    assert first.exit_code == 0, first.output
+    assert "4 of 4 tasks to run" in first.output
+    assert "clean  yeast  HOMI  fold 1" in first.output
+    again = call(app, ["bench", "run", *arguments, "--methods", "HOMI"])
+    assert "0 of 4 tasks to run" in again.output
+    state = call(app, ["bench", "status", *arguments])
+    assert "4 of 8 tasks are there" in state.output
+    assert "ML-LRC" in state.output
+    assert "2/4" in state.output
+    wrong = call(app, ["bench", "run", *arguments, "--methods", "HOMY"])
+    assert wrong.exit_code == 1
+    assert "did you mean HOMI" in wrong.stderr
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_is_not_lost(sent, few_rows, small_file, tmp_path, monkeypatch):
+    """Python drops it if it comes within a callback, as threadpoolctl has them."""
+    task_result = compute.compute
+    callback = ctypes.CFUNCTYPE(None)(lambda: os.kill(os.getpid(), sent))
+
+    def interrupted(*arguments):
+        callback()
+        return task_result(*arguments)
+
+    monkeypatch.setattr("homi.benchmark.runner.compute", interrupted)
+    arguments = [str(small_file), "--results", str(tmp_path), "--methods", "HOMI"]
+    result = CliRunner().invoke(app, ["bench", "run", *arguments])
+    assert result.exit_code == 130
+    assert result.output.endswith("run it again to go on.\n")
+    assert len(list(tmp_path.rglob("*.json"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--engine", "dask"], "needs the address of a scheduler"),
+        (["--scheduler", "tcp://127.0.0.1:1"], "pass that too"),
+    ],
+)
+def test_engines_that_make_no_sense(options, message, few_rows, full_file, tmp_path):
+    command = ["bench", "run", str(full_file), "--results", str(tmp_path / "out")]
+    shown = CliRunner().invoke(app, [*command, *options])
+    assert shown.exit_code == 1
+    assert message in " ".join(shown.stderr.split())

@@ -15,9 +15,9 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
-from dataset_files import TABLES, assert_same, large_ones_slow, make
 from homi.arrays import dense
 from homi.datasets import Dataset, read, write
+from sample_files import TABLES, assert_same, large_ones_slow, make
 
 # Which columns are labels
 

@@ -7,10 +7,15 @@ from html.parser import HTMLParser
 from importlib import resources
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from homi import HOMI
 from homi.benchmark.tables import NOT_RUN, Entry, Table
+from homi.explorer import facts
+from homi.explorer.page import html as explorer_page
+from homi.html_shell import POLICY, html_page
 from homi.report import Listing, Page, Picture, Prose, Section, html, markdown, write
 from homi.report.document import outline
 from homi.report.html import inline
@@ -501,3 +506,34 @@ def test_an_interrupted_file_keeps_its_earlier_bytes(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="disk full"):
         write(page(listing("tab", "2")), tmp_path)
     assert written(tmp_path) == before
+
+
+# The shell of every HTML page: safe titles, no network, the same for all pages.
+
+
+def test_a_title_is_text():
+    page = html_page("a <b> & c", "<main id='content'></main>", css="", js="")
+    assert "<title>a &lt;b&gt; &amp; c</title>" in page
+
+
+def test_styles_and_scripts_are_not_taken_for_templates():
+    page = html_page("a", "costs $5 $body", css="p { }", js="`${x}` + $y;")
+    assert "costs $5 $body" in page
+    assert "`${x}` + $y;" in page
+
+
+def test_both_pages_have_one_shell():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 4))
+    Y = (X[:, :3] > 0).astype(int)
+    pages = [
+        explorer_page(facts(HOMI().fit(X, Y), X, Y), "one"),
+        html(Page("one", "", ())),
+    ]
+    heads = {page.partition("<style>")[0] for page in pages}
+    assert len(heads) == 1
+    assert f'content="{POLICY}"' in heads.pop()
+    for page in pages:
+        assert page.count('href="#content"') == 1
+        assert page.count('id="content"') == 1
+        assert page.endswith("</script>\n</body>\n</html>\n")

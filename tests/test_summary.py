@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
-from dataset_files import large_ones_slow, messy, messy_labels, parts
 from homi.datasets import Dataset
 from homi.datasets.summary import (
     Summary,
@@ -24,6 +23,7 @@ from homi.datasets.summary import (
     summary,
 )
 from homi.paper.data_tables import compare_with_paper, printed_tables
+from sample_files import large_ones_slow, messy, messy_labels, parts
 
 #: By its dotted name a function may stand before the module of the same name.
 MODULE = sys.modules["homi.datasets.summary"]

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
-from dataset_files import (
+from homi.datasets import Dataset, read, write
+from sample_files import (
     FORMATS,
     TABLES,
     assert_same,
@@ -19,7 +20,6 @@ from dataset_files import (
     messy_labels,
     parts,
 )
-from homi.datasets import Dataset, read, write
 
 ODD = [
     "it's",

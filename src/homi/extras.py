@@ -12,10 +12,12 @@ DISTRIBUTION = "homi-learn"
 EXTRAS = {
     "anywidget": "notebook",
     "arff": "data",
+    "catboost": "arena",
     "dask": "dask",
     "defusedxml": "data",
     "distributed": "dask",
     "faiss": "faiss",
+    "lightgbm": "arena",
     "matplotlib": "plot",
     "networkx": "explorer",
     "onnx": "onnx",
@@ -27,6 +29,7 @@ EXTRAS = {
     "river": "data",
     "scikit_posthocs": "bench",
     "tokenizers": "sentences",
+    "xgboost": "arena",
 }
 
 

@@ -7,6 +7,7 @@ import os
 import platform
 import time
 import warnings
+from collections.abc import Iterable
 from dataclasses import asdict
 from functools import cache
 from importlib.metadata import version
@@ -19,11 +20,14 @@ from threadpoolctl import threadpool_limits
 
 from homi.benchmark.cells import USUAL_AUC, Cell, Record, Study, Task
 from homi.benchmark.experiment import Ask, Experiment, Search
+from homi.benchmark.measures import Outcome, measure
 from homi.benchmark.methods import EVERYTHING, variant
-from homi.benchmark.protocols import Rows, rows_of, split
+from homi.benchmark.protocols import Rows, Split, fold_of_rows, rows_of, split
 from homi.benchmark.studies import FIND
+from homi.benchmark.usage import Usage, cost
 from homi.datasets.cache import file_sha256
 from homi.datasets.load import at_hand
+from homi.datasets.registry import registry
 from homi.metrics import METRICS, PAPER_METRICS, evaluate, macro_auc
 from homi.typing import Fields, Matrix
 from homi.version import __version__
@@ -41,6 +45,11 @@ def compute(experiment: Experiment, task: Task, commit: str = "") -> Record:
             record = _measured(experiment, task)
         else:
             record = _studied(experiment, task)
+    return _signed(experiment, task, commit, record)
+
+
+def _signed(experiment: Experiment, task: Task, commit: str, record: Record) -> Record:
+    """Return the record with what was asked for and what it was made with."""
     made_with = {
         "homi": __version__,
         "commit": commit,
@@ -56,30 +65,89 @@ def compute(experiment: Experiment, task: Task, commit: str = "") -> Record:
 
 def _measured(experiment: Experiment, cell: Cell) -> Record:
     ask = experiment.ask(cell)
-    given = split(cell.protocol, cell.dataset, cell.fold, experiment.folds)
+    folds = experiment.folds_of(cell.dataset)
+    given = split(cell.protocol, cell.dataset, cell.fold, folds)
     seed = ask.parameters.get("random_state", cell.seed("dataset", "method", "fold"))
     started = time.perf_counter()
     parameters = ask.parameters | _chosen(cell, ask, given.train, seed)
     searched = time.perf_counter()
-    model = _make(cell.method, parameters, seed).fit(*given.train)
+    model = _make(cell.method, parameters, seed)
+    if experiment.metrics:
+        found = _entered(model, given, experiment.metrics)
+    else:
+        found = _answered(model, given)
+    return {
+        "metrics": found.pop("metrics"),
+        "parameters": parameters,
+        "iterations": getattr(model, "n_iter_", None),
+        "seconds": {"search": searched - started, **found.pop("seconds")},
+        **found,
+        "made_with": {
+            "seed": seed,
+            "test_rows_sha256": rows_digest(given.test_indices),
+        },
+    }
+
+
+def _answered(model: Any, given: Split) -> Fields:
+    """Fit and predict; return the paper's metrics and the seconds."""
+    started = time.perf_counter()
+    model.fit(*given.train)
     fitted = time.perf_counter()
     scores = model.ranking_scores(given.test.X)
     labels = model.predict(given.test.X)
     ended = time.perf_counter()
     return {
         "metrics": _metrics(given.test.Y, scores, labels),
-        "parameters": parameters,
-        "iterations": getattr(model, "n_iter_", None),
-        "seconds": {
-            "search": searched - started,
-            "fit": fitted - searched,
-            "predict": ended - fitted,
-        },
+        "seconds": {"fit": fitted - started, "predict": ended - fitted},
+    }
+
+
+def _entered(model: Any, given: Split, names: Iterable[str]) -> Fields:
+    """Fit and predict an entry of the arena; return more metrics, and costs."""
+    usage, started = Usage(), time.perf_counter()
+    model.fit(*given.train)
+    fitted, fit_cost = time.perf_counter(), usage.seconds()
+    answers = model.answers(given.test.X)
+    ended, predict_cost = time.perf_counter(), usage.seconds()
+    rows, held_out = model.held_out_
+    outcome = Outcome(
+        given.test.Y > 0,
+        answers.scores,
+        answers.labels,
+        answers.probabilities,
+        given.train.Y[rows] > 0,
+        held_out,
+    )
+    metrics = _metrics(given.test.Y, answers.scores, answers.labels)
+    return {
+        "metrics": metrics | measure(outcome, names),
+        "seconds": {"fit": fitted - started, "predict": ended - fitted},
+        "cost": cost(fit_cost, predict_cost, usage, model.model_),
+        "setting": model.setting_,
+    }
+
+
+def stopped(
+    experiment: Experiment, cell: Cell, commit: str, reason: str, seconds: float
+) -> Record:
+    """Return the record of a cell that exceeded a limit: without values."""
+    ask = experiment.ask(cell)
+    rows, folds = registry()[cell.dataset].n_samples, experiment.folds_of(cell.dataset)
+    of_rows = fold_of_rows(cell.protocol, cell.dataset, rows, folds)
+    names = asked(experiment, cell)["metrics"]
+    record = {
+        "metrics": dict.fromkeys(names, float("nan")),
+        "parameters": ask.parameters,
+        "iterations": None,
+        "seconds": {"search": 0.0, "fit": seconds, "predict": 0.0},
+        "stopped": reason,
         "made_with": {
-            "seed": seed,
-            "test_rows_sha256": rows_digest(given.test_indices),
+            "seed": cell.seed("dataset", "method", "fold"),
+            "test_rows_sha256": rows_digest(np.flatnonzero(of_rows == cell.fold)),
         },
     }
+    return _signed(experiment, cell, commit, record)
 
 
 def _metrics(Y: Matrix, scores: Any, labels: Any) -> dict[str, float]:
@@ -110,8 +178,8 @@ def asked(experiment: Experiment, task: Task) -> Fields:
     return {
         "parameters": ask.parameters,
         "search": search,
-        "folds": experiment.folds,
-        "metrics": [*PAPER_METRICS, USUAL_AUC],
+        "folds": experiment.folds_of(task.dataset),
+        "metrics": [*PAPER_METRICS, USUAL_AUC, *experiment.metrics],
     }
 
 

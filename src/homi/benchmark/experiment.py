@@ -9,6 +9,7 @@ from typing import Any
 
 from homi.benchmark.cells import Cell, Study, Task
 from homi.benchmark.methods import variant, with_settings
+from homi.datasets.registry import registry
 from homi.typing import Fields
 
 
@@ -50,12 +51,30 @@ class Sensitivity:
 
 
 @dataclass(frozen=True)
+class Large:
+    """Data sets of more rows than this have another number of folds."""
+
+    rows: int
+    folds: int
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Minutes of processor time, and gigabytes, that a cell may take."""
+
+    minutes: int
+    gigabytes: int
+
+
+@dataclass(frozen=True)
 class Experiment:
     """Cells = protocols × data sets × methods × folds, and rules for parameters.
 
     ``studies`` names the data sets of each kind of study. ``baselines`` are methods of
     the clean protocol alone. ``only`` names the methods of a protocol that
-    does not have all. ``times`` says whether running times are reported.
+    does not have all. ``times`` says whether running times are reported. ``metrics``
+    are measured beside the paper's, ``groups`` are names of lists of data sets, and a
+    cell beyond ``limit`` is stopped.
     """
 
     name: str
@@ -66,6 +85,10 @@ class Experiment:
     folds: int = 5
     threads: int = 1
     times: bool = True
+    metrics: tuple[str, ...] = ()
+    large: Large | None = None
+    limit: Limit | None = None
+    groups: dict[str, tuple[str, ...]] = field(default_factory=dict)
     only: dict[str, tuple[str, ...]] = field(default_factory=dict)
     searches: dict[str, Search] = field(default_factory=dict)
     rules: tuple[Fields, ...] = ()
@@ -111,10 +134,16 @@ class Experiment:
         self, protocol: str, dataset: str, methods: Sequence[str] | None
     ) -> Iterator[Cell]:
         # Folds outside methods: a run that ends early leaves fair comparisons.
-        for fold in range(self.folds):
+        for fold in range(self.folds_of(dataset)):
             for method in self._methods(protocol, dataset):
                 if methods is None or method in methods:
                     yield Cell(protocol, dataset, method, fold)
+
+    def folds_of(self, dataset: str) -> int:
+        """Return the number of folds of a data set."""
+        rows = registry()[dataset].n_samples
+        is_large = self.large is not None and rows > self.large.rows
+        return self.large.folds if self.large and is_large else self.folds
 
     def _methods(self, protocol: str, dataset: str) -> Iterator[str]:
         yield from (name for name in self.methods if self._runs(protocol, name))
@@ -129,7 +158,7 @@ class Experiment:
         A rule for a method holds for its variants too.
         """
         if isinstance(task, Study) and task.kind == "folds":
-            return Ask({"folds": self.folds})
+            return Ask({"folds": self.folds_of(task.dataset)})
         base, settings = variant(task.method)
         names = {"protocol": task.protocol, "dataset": task.dataset, "method": base}
         parameters: Fields = {}

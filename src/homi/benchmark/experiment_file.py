@@ -8,10 +8,18 @@ from collections.abc import Iterable
 from dataclasses import fields
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from homi.benchmark.cells import STUDIES
-from homi.benchmark.experiment import Experiment, Search, Sensitivity, check_names
+from homi.benchmark.experiment import (
+    Experiment,
+    Large,
+    Limit,
+    Search,
+    Sensitivity,
+    check_names,
+)
+from homi.benchmark.measures import MEASURES
 from homi.benchmark.methods import EVERYTHING, variant
 from homi.benchmark.protocols import PROTOCOLS
 from homi.benchmark.values import (
@@ -25,6 +33,8 @@ from homi.datasets.registry import registry
 from homi.metrics import METRICS
 from homi.typing import Fields
 
+T = TypeVar("T", Large, Limit)
+
 
 def read_experiment(path: Path) -> Experiment:
     """Read and check an experiment file.
@@ -37,7 +47,19 @@ def read_experiment(path: Path) -> Experiment:
         protocols = ["clean"]
         datasets = ["yeast"]
         methods = ["HOMI", "LFLC"]
+        metrics = ["micro_f1"]
         folds = 5
+
+        [large]
+        rows = 5000
+        folds = 3
+
+        [limit]
+        minutes = 20
+        gigabytes = 8
+
+        [groups]
+        music = ["yeast"]
 
         [only]
         clean = ["HOMI", "LFLC"]
@@ -86,6 +108,9 @@ def _experiment(given: Fields) -> Experiment:
     return Experiment(
         **_plain(given),
         only=_only(given),
+        large=_large(given),
+        limit=_limit(given),
+        groups=_groups(given),
         searches=_searches(given),
         rules=_rules(given),
         sensitivity=_sensitivity(given),
@@ -95,9 +120,11 @@ def _experiment(given: Fields) -> Experiment:
 
 
 _NUMBERS = {"folds": (2, 100), "threads": (1, 1024)}
-_LISTS = {"protocols", "datasets", "methods", "baselines"}
+_LISTS = {"protocols", "datasets", "methods", "baselines", "metrics"}
+_MAY_BE_EMPTY = {"baselines", "metrics"}
 _PLAIN = {"name", *_LISTS, *_NUMBERS}
 _PARTS = {"only", "search", "rule", "sensitivity", "studies", "quick"}
+_PARTS |= {"large", "limit", "groups"}
 
 _NAME = re.compile(r"[^\W_][\w .+-]{0,99}")
 
@@ -112,10 +139,11 @@ def _plain(given: Fields, where: str = "") -> Fields:
         if key in _NUMBERS:
             found[key] = whole_number(what, value, *_NUMBERS[key])
         elif key in _LISTS:
-            found[key] = names(what, value, may_be_empty=key == "baselines")
+            found[key] = names(what, value, may_be_empty=key in _MAY_BE_EMPTY)
         else:
             found[key] = value
     check_names("protocol", found.get("protocols", ()), PROTOCOLS)
+    check_names("metric", found.get("metrics", ()), MEASURES)
     check_names("data set", found.get("datasets", ()), registry())
     for name in (*found.get("methods", ()), *found.get("baselines", ())):
         base, settings = variant(name)
@@ -128,6 +156,37 @@ def _check_parameters(methods: Iterable[str], given: Any) -> None:
         check_names("method", [method], EVERYTHING)
         known = signature(EVERYTHING[method]).parameters
         check_names(f"parameter of {method}", given, known)
+
+
+def _large(given: Fields) -> Large | None:
+    return _numbers(given, "large", Large, {"rows": 10**9, "folds": 100})
+
+
+def _limit(given: Fields) -> Limit | None:
+    return _numbers(given, "limit", Limit, {"minutes": 10**6, "gigabytes": 10**6})
+
+
+def _numbers(given: Fields, part: str, kind: type[T], most: dict[str, int]) -> T | None:
+    """Return a table of whole numbers, all of which must be there."""
+    if part not in given:
+        return None
+    found = table(part, given[part])
+    check_names(f"key of [{part}]", found, most)
+    low = {"folds": 2}
+    return kind(
+        **{
+            key: whole_number(f"{part}.{key}", found.get(key), low.get(key, 1), high)
+            for key, high in most.items()
+        }
+    )
+
+
+def _groups(given: Fields) -> dict[str, tuple[str, ...]]:
+    part = table("groups", given.get("groups", {}))
+    found = {name: names(f"groups.{name}", value) for name, value in part.items()}
+    for group in found.values():
+        check_names("data set", group, given["datasets"])
+    return found
 
 
 def _only(given: Fields) -> dict[str, tuple[str, ...]]:

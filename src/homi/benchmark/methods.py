@@ -20,6 +20,27 @@ from homi.benchmark.baselines import (
     TunedRidge,
 )
 from homi.benchmark.homicv_variants import BestHOMI
+from homi.benchmark.rival_trees import (
+    CatBoostRival,
+    ExtraTreesRival,
+    ForestRival,
+    LightGBMRival,
+    XGBoostRival,
+)
+from homi.benchmark.rivals import (
+    ChainsRival,
+    HOMICVRival,
+    LinearSVMRival,
+    LogisticRival,
+    MLkNNRival,
+    NetworkRival,
+    NystroemRival,
+    PaperRival,
+    PowersetRival,
+    RBFSVMRival,
+    RidgeRival,
+    TreeChainsRival,
+)
 from homi.benchmark.values import plain_value
 from homi.estimators import (
     BILAS,
@@ -74,7 +95,28 @@ BEST: dict[str, type[MultiLabelClassifier]] = {
     "tuned-logistic": TunedLogistic,
 }
 
-EVERYTHING = METHODS | BASELINES | ABLATIONS | BEST
+#: Entries of the arena, each tuned inside the training fold.
+ARENA: dict[str, type[MultiLabelClassifier]] = {
+    "arena-homicv": HOMICVRival,
+    "arena-homi": PaperRival,
+    "arena-logistic": LogisticRival,
+    "arena-ridge": RidgeRival,
+    "arena-nystroem": NystroemRival,
+    "arena-linear-svm": LinearSVMRival,
+    "arena-rbf-svm": RBFSVMRival,
+    "arena-ml-knn": MLkNNRival,
+    "arena-network": NetworkRival,
+    "arena-forest": ForestRival,
+    "arena-extra-trees": ExtraTreesRival,
+    "arena-lightgbm": LightGBMRival,
+    "arena-xgboost": XGBoostRival,
+    "arena-catboost": CatBoostRival,
+    "arena-ecc-logistic": ChainsRival,
+    "arena-ecc-trees": TreeChainsRival,
+    "arena-powerset-forest": PowersetRival,
+}
+
+EVERYTHING = METHODS | BASELINES | ABLATIONS | BEST | ARENA
 
 #: HOMI without its graph needs no class of its own.
 WITHOUT_GRAPH = "HOMI gamma=0"

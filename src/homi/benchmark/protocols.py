@@ -10,10 +10,12 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.model_selection import KFold
 
 from homi.benchmark.cells import seed_of
 from homi.datasets import load
+from homi.datasets.registry import registry
 from homi.typing import Matrix
 
 
@@ -35,14 +37,17 @@ class Split(NamedTuple):
 def split(protocol: str, dataset: str, fold: int, folds: int) -> Split:
     """Return the training and test rows of a fold.
 
-    Which rows are in a fold depends on the protocol and the data set only.
+    Which rows are in a fold depends on the protocol and the data set only. Counts of
+    words become TF-IDF, learned from the training rows.
     """
     rows = rows_of(protocol, dataset)
     is_test = fold_of_rows(protocol, dataset, len(rows.Y), folds) == fold
     train, test = np.flatnonzero(~is_test), np.flatnonzero(is_test)
-    return Split(
-        Rows(rows.X[train], rows.Y[train]), Rows(rows.X[test], rows.Y[test]), test
-    )
+    known, new = rows.X[train], rows.X[test]
+    if registry()[dataset].counts:
+        tfidf = TfidfTransformer().fit(known)
+        known, new = tfidf.transform(known), tfidf.transform(new)
+    return Split(Rows(known, rows.Y[train]), Rows(new, rows.Y[test]), test)
 
 
 def fold_of_rows(protocol: str, dataset: str, n: int, folds: int) -> NDArray[np.intp]:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from homi.atomic_write import remove_leftovers_below
-from homi.benchmark.cells import Record, Task
-from homi.benchmark.compute import asked, compute
+from homi.benchmark.cells import Cell, Record, Study, Task
+from homi.benchmark.compute import asked, compute, stopped
 from homi.benchmark.engines import Engine, local
 from homi.benchmark.experiment import Experiment
+from homi.benchmark.limited import Stopped, within
 from homi.benchmark.store import everything, recall, store
 
 Done = Callable[[Task, Record], None]
@@ -79,7 +82,7 @@ def run(
     """
     remove_leftovers_below(directory)
     failures = []
-    work = partial(_outcome, experiment, current_commit())
+    work = partial(_outcome, experiment, current_commit(), directory)
     for task, outcome in (engine or local(1))(work, tasks):
         if isinstance(outcome, str):
             failures.append(Failure(task, outcome))
@@ -91,12 +94,31 @@ def run(
 
 
 def _outcome(
-    experiment: Experiment, commit: str, task: Task
+    experiment: Experiment, commit: str, directory: Path, task: Task
 ) -> tuple[Task, Record | str]:
     try:
-        return task, compute(experiment, task, commit)
+        if experiment.limit is None or isinstance(task, Study):
+            return task, compute(experiment, task, commit)
+        return task, _limited(experiment, commit, directory, task)
     except Exception as error:  # whatever it is, it belongs to this task alone
         return task, f"{type(error).__name__}: {error}"
+
+
+def _limited(
+    experiment: Experiment, commit: str, directory: Path, cell: Cell
+) -> Record:
+    """Compute a cell within the limits; do not try one whose first fold was over."""
+    assert experiment.limit is not None
+    first = recall(directory, replace(cell, fold=0)) if cell.fold else None
+    if first is not None and "stopped" in first:
+        return stopped(experiment, cell, commit, first["stopped"], 0.0)
+    started = time.perf_counter()
+    limits = experiment.limit.minutes, experiment.limit.gigabytes
+    found = within(*limits, compute, experiment, cell, commit)
+    if not isinstance(found, Stopped):
+        return found
+    spent = time.perf_counter() - started
+    return stopped(experiment, cell, commit, found.reason, spent)
 
 
 def current_commit() -> str:

@@ -59,6 +59,9 @@ def run(
     scheduler: Annotated[
         str | None, typer.Option(help="Address of a Dask scheduler, tcp://HOST:PORT.")
     ] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Compute results that are there, too.")
+    ] = False,
     results: Results = None,
 ) -> None:
     """Run the missing tasks of an experiment.
@@ -78,7 +81,9 @@ def run(
         experiment, directory = _opened(file, quick, results, sensitivity)
         tasks = _tasks(experiment, datasets, methods, protocols)
         _tell_unused(console, experiment, directory)
-        todo = missing(experiment, _at_hand(tasks, console), directory)
+        todo = _at_hand(tasks, console)
+        if not again:
+            todo = missing(experiment, todo, directory)
         console.print(f"{len(todo)} of {len(tasks)} tasks to run; results: {directory}")
         chosen = _engine(engine, scheduler, jobs)
         try:

@@ -9,6 +9,7 @@ import os
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -66,7 +67,8 @@ def load(name: str | Entry, directory: str | os.PathLike[str] | None = None) -> 
         A name of the registry, such as ``"emotions"``, in upper or lower case; the
         name of your own file in the directory; or your own entry.
     directory : path, optional
-        Directory of ``<name>.arff``, ``.arff.xz``, ``.arff.gz`` or ``.arff.bz2``.
+        Directory of ``<name>.arff``, ``.arff.xz``, ``.arff.gz`` or ``.arff.bz2``,
+        there or in a directory below it.
         Default: the environment variable ``HOMI_DATA``. A file that differs from the
         registry is used with a warning. Your own data sets name their labels in
         ``<name>.xml``, as Mulan does, or in the header, as MEKA does.
@@ -182,6 +184,16 @@ def _find(directory: Path, spellings: Sequence[str]) -> Path | None:
         )
     if not directory.is_dir():
         return None
+    below = (path for path in sorted(directory.iterdir()) if _is_open(path))
+    found = (_find_in(place, names) for place in chain([directory], below))
+    return next((path for path in found if path), None)
+
+
+def _is_open(path: Path) -> bool:
+    return path.is_dir() and os.access(path, os.R_OK | os.X_OK)
+
+
+def _find_in(directory: Path, names: Sequence[str]) -> Path | None:
     present = {path.name: path for path in directory.iterdir() if path.is_file()}
     folded = {name.casefold(): path for name, path in sorted(present.items())}
     exact = (present[name] for name in names if name in present)

@@ -58,6 +58,8 @@ class Entry:
         URLs of the text, or of a compressed copy of it, in the order to try.
     aliases, notes : tuple of str
         Other spellings of the name; known pitfalls.
+    counts : bool
+        Whether features count words, which benchmarks turn into TF-IDF inside the fold.
     """
 
     name: str
@@ -72,6 +74,7 @@ class Entry:
     sources: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    counts: bool = False
 
     def __post_init__(self) -> None:
         """Check the fields."""

@@ -32,8 +32,8 @@ METRIC_LOOKS = ((BLUE, "o"), (ORANGE, "s"), (PURPLE, "^"), (GREEN, "D"))
 
 
 def color_of(method: str) -> str:
-    """HOMI's color, or a quiet one for any other method."""
-    return HOMI_COLOR if method == "HOMI" else QUIET
+    """Return the color of HOMI and HOMICV, or a quiet one for any other method."""
+    return HOMI_COLOR if method in ("HOMI", "HOMICV") else QUIET
 
 
 def plain(names: Iterable[str]) -> list[str]:

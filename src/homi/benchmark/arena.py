@@ -1,0 +1,332 @@
+"""Results of the arena as tables: ranks, tests, records, costs, and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from homi.benchmark.cells import USUAL_AUC, Cell
+from homi.benchmark.experiment import Experiment
+from homi.benchmark.experiment_file import read_experiment
+from homi.benchmark.measures import MEASURES
+from homi.benchmark.methods import variant
+from homi.benchmark.runner import sort_out
+from homi.benchmark.statistics import (
+    average_ranks,
+    rank_intervals,
+    stopped_last,
+    wilcoxon_holm,
+    wins_ties_losses,
+)
+from homi.benchmark.tables import NOT_RUN, Entry, Table
+from homi.metrics import METRICS
+
+#: The entry that all others are compared with.
+OURS = "arena-homicv"
+
+#: Metrics of rankings, then of label sets and probabilities, with titles.
+RANKING = {
+    "ranking_loss": "Ranking loss",
+    "one_error": "One-error",
+    USUAL_AUC: "Macro AUC",
+    "average_precision": "LRAP",
+    "micro_average_precision": "Micro AP",
+    "macro_average_precision": "Macro AP",
+    "precision_at_3": "P@3",
+    "precision_at_5": "P@5",
+}
+LABELS = {
+    "hamming_loss": "Hamming loss",
+    "exact_match": "Exact match",
+    "micro_f1": "Micro F1",
+    "macro_f1": "Macro F1",
+    "example_f1": "Example F1",
+    "tuned_micro_f1": "Micro F1, tuned",
+    "tuned_macro_f1": "Macro F1, tuned",
+    "tuned_example_f1": "Example F1, tuned",
+    "calibration_error": "Calibration error",
+}
+QUALITY = RANKING | LABELS
+#: Metrics whose values are shown for every data set.
+SHOWN = ("micro_average_precision", "ranking_loss", USUAL_AUC, "tuned_macro_f1")
+
+
+class Results(NamedTuple):
+    """A row per cell, and the experiment."""
+
+    cells: pd.DataFrame
+    experiment: Experiment
+    made_with: pd.DataFrame
+
+    def means(self, metric: str) -> pd.DataFrame:
+        """Return means over folds, a column per method; NaN if stopped."""
+        return self.cells.groupby(["dataset", "method"])[metric].mean().unstack()
+
+    def whole(self) -> pd.DataFrame:
+        """Return whether all folds of a method are there, per data set."""
+        count = self.cells.groupby(["dataset", "method"])["fold"].count().unstack()
+        folds = {d: self.experiment.folds_of(d) for d in count.index}
+        return count.eq(pd.Series(folds), axis=0)
+
+    def is_stopped(self) -> pd.DataFrame:
+        """Return whether a method was stopped, per data set."""
+        stopped = self.cells["stopped"].notna()
+        keys = [self.cells["dataset"], self.cells["method"]]
+        return stopped.groupby(keys).any().unstack(fill_value=False)
+
+
+class Chosen(NamedTuple):
+    """Data sets and methods of a comparison without gaps."""
+
+    datasets: list[str]
+    methods: list[str]
+
+
+def read(file: Path, directory: Path) -> Results:
+    """Read the current results of an experiment of the arena."""
+    experiment = read_experiment(file)
+    rows, made = [], []
+    for task, record in sort_out(experiment, directory).current:
+        if not isinstance(task, Cell):
+            continue
+        cost = record.get("cost", {})
+        fit = cost.get("fit", record["seconds"]["fit"])
+        if "stopped" in record and experiment.limit:
+            fit = 60.0 * experiment.limit.minutes
+        rows.append(
+            {
+                **{"dataset": task.dataset, "method": task.method, "fold": task.fold},
+                **record["metrics"],
+                **{"fit": fit, "predict": cost.get("predict", np.nan)},
+                "memory": cost.get("peak_bytes", np.nan) / 2**20,
+                "size": cost.get("model_bytes", np.nan) / 1e6,
+                "stopped": record.get("stopped"),
+            }
+        )
+        made.append(record["made_with"])
+    return Results(pd.DataFrame(rows), experiment, pd.DataFrame(made))
+
+
+def choose(results: Results, datasets: Sequence[str]) -> Chosen:
+    """Return the largest comparison without gaps: most data sets times rivals."""
+    there = results.whole().reindex(datasets).fillna(False).astype(bool)
+    there = there[there.get(OURS, False)] if OURS in there else there.iloc[:0]
+    order = there.sum(axis=1).sort_values(ascending=False, kind="stable").index
+    best = Chosen([], [])
+    for k in range(1, len(order) + 1):
+        methods = there.loc[order[:k]].all()
+        found = Chosen(
+            [d for d in datasets if d in order[:k]], [*methods[methods].index]
+        )
+        size = len(found.datasets) * (len(found.methods) - 1)
+        if size >= len(best.datasets) * (len(best.methods) - 1):
+            best = found
+    listed = [m for m in results.experiment.methods if m in best.methods]
+    return best._replace(methods=listed)
+
+
+def shown(method: str) -> str:
+    """Return the name of an entry in tables."""
+    base, settings = variant(method)
+    name = base.removeprefix("arena-")
+    name = {"homicv": "HOMICV", "homi": "HOMI of the paper"}.get(name, name)
+    return f"{name} without trees" if settings.get("trees") is False else name
+
+
+def greater(metric: str) -> bool:
+    """Return True if a greater value of the metric is better."""
+    if metric == USUAL_AUC:
+        return True
+    found = METRICS.get(metric) or MEASURES[metric]
+    return bool(found.greater_is_better)
+
+
+def ranked(results: Results, chosen: Chosen, metric: str) -> pd.DataFrame:
+    """Return means for ranks: a method that was stopped is last."""
+    means = results.means(metric).loc[chosen.datasets, chosen.methods]
+    return stopped_last(means, greater_is_better=greater(metric))
+
+
+def ranks_table(results: Results, chosen: Chosen, metrics: dict[str, str]) -> Table:
+    """Return average ranks with their intervals."""
+    columns = {}
+    for metric in metrics:
+        means, up = ranked(results, chosen, metric), greater(metric)
+        ranks = average_ranks(means, greater_is_better=up)
+        ends = rank_intervals(means, greater_is_better=up)
+        columns[metric] = [
+            Entry(
+                f"{ranks[m]:.1f} ({ends.low[m]:.1f}–{ends.high[m]:.1f})",
+                bool(ranks[m] == ranks.min()),
+            )
+            for m in chosen.methods
+        ]
+    rows = zip(*columns.values(), strict=True)
+    body = ((Entry(shown(m)), *r) for m, r in zip(chosen.methods, rows, strict=True))
+    caption = f"Average ranks of {len(chosen.methods)} entries"
+    return Table(caption, ("", *metrics.values()), tuple(body))
+
+
+def mean_ranks(results: Results, chosen: Chosen) -> pd.Series:
+    """Return the mean over all quality metrics of the average ranks."""
+    ranks = [
+        average_ranks(ranked(results, chosen, m), greater_is_better=greater(m))
+        for m in QUALITY
+    ]
+    return pd.concat(ranks, axis=1).mean(axis=1)
+
+
+def costs_table(results: Results, chosen: Chosen) -> Table:
+    """Return time, memory and model size beside the mean rank."""
+    cells = results.cells[results.cells["dataset"].isin(chosen.datasets)]
+    by = cells.groupby(["dataset", "method"])
+    names = ("fit", "predict", "memory", "size")
+    middle = {name: by[name].mean().unstack()[chosen.methods] for name in names}
+    quality = mean_ranks(results, chosen)
+    forest = middle["fit"].get("arena-forest")
+    rows = []
+    for m in chosen.methods:
+        ratio = "" if forest is None else f"{(middle['fit'][m] / forest).median():.2f}"
+        over = int(results.is_stopped().loc[chosen.datasets, m].sum())
+        values = (f"{middle[name][m].median():.3g}" for name in names)
+        text = (f"{quality[m]:.1f}", *values, ratio, str(over or ""))
+        rows.append((Entry(shown(m)), *map(Entry, text)))
+    titles = (
+        *("", "mean rank of all metrics", "fit, s", "predict, s", "memory, MB"),
+        *("model, MB", "fit / forest's", "over the limit"),
+    )
+    return Table("Medians over data sets", titles, tuple(rows))
+
+
+def tests_table(results: Results, chosen: Chosen) -> Table:
+    """Return p values of HOMICV against each other entry."""
+    rivals = [m for m in chosen.methods if m != OURS]
+    columns = {}
+    for metric in QUALITY:
+        means = results.means(metric).loc[chosen.datasets, chosen.methods]
+        table = wilcoxon_holm(means, OURS, greater_is_better=greater(metric))
+        columns[metric] = [_p(table.loc[m]) for m in rivals]
+    rows = zip(*columns.values(), strict=True)
+    body = ((Entry(shown(m)), *r) for m, r in zip(rivals, rows, strict=True))
+    caption = (
+        "HOMICV against each entry: p of Wilcoxon's signed-rank test over data sets, "
+        "adjusted by Holm's procedure for the entries; + where the median difference "
+        "is in favor of HOMICV, − where it is not; bold below 0.05"
+    )
+    return Table(caption, ("", *QUALITY.values()), tuple(body))
+
+
+def _p(row: pd.Series) -> Entry:
+    sign = "+" if row["median"] > 0 else "−" if row["median"] < 0 else "="
+    return Entry(f"{sign} {row['p_holm']:.3f}", bool(row["p_holm"] < 0.05))
+
+
+def gaps(results: Results, metric: str, rival: str) -> pd.DataFrame:
+    """Return differences by data set and fold, above 0 where HOMICV is better."""
+    table = results.cells.set_index(["dataset", "fold", "method"])[metric].unstack()
+    sign = 1.0 if greater(metric) else -1.0
+    return (sign * (table[OURS] - table[rival])).unstack("fold")
+
+
+def records_table(results: Results, chosen: Chosen) -> Table:
+    """Return wins, ties and losses of HOMICV against each other entry."""
+    rivals = [m for m in chosen.methods if m != OURS]
+    rows = []
+    for m in rivals:
+        found = (
+            wins_ties_losses(gaps(results, metric, m).loc[chosen.datasets])
+            for metric in QUALITY
+        )
+        rows.append((Entry(shown(m)), *(Entry("–".join(map(str, r))) for r in found)))
+    caption = (
+        "Wins–ties–losses of HOMICV at one standard error of the mean difference over "
+        "folds; data sets on which the entry is over the limit are left out"
+    )
+    return Table(caption, ("", *QUALITY.values()), tuple(rows))
+
+
+def not_first(results: Results, chosen: Chosen, where: str) -> list[str]:
+    """Return a line for each metric on which another entry has the better rank."""
+    lines = []
+    for metric, title in QUALITY.items():
+        means = ranked(results, chosen, metric)
+        ranks = average_ranks(means, greater_is_better=greater(metric))
+        first = str(ranks.idxmin())
+        if ranks[OURS] > ranks.min():
+            place = int((ranks < ranks[OURS]).sum()) + 1
+            lines.append(
+                f"- {title}, {where}: place {place}, average rank {ranks[OURS]:.2f} "
+                f"against {ranks[first]:.2f} of {shown(first)}."
+            )
+    return lines
+
+
+def instead(results: Results) -> Table:
+    """Return the entry of each data set that is clearly better than HOMICV."""
+    rows = []
+    for dataset in results.experiment.datasets:
+        better = (Entry(_better(results, dataset, metric)) for metric in SHOWN)
+        rows.append((Entry(dataset), *better))
+    titles = (QUALITY[metric] for metric in SHOWN)
+    caption = (
+        "The best entry of each data set, if its mean difference from HOMICV exceeds "
+        "one standard error, and by how much; – where none does"
+    )
+    return Table(caption, ("data set", *titles), tuple(rows))
+
+
+def _better(results: Results, dataset: str, metric: str) -> str:
+    means = results.means(metric)
+    if dataset not in means.index or np.isnan(means.loc[dataset].get(OURS, np.nan)):
+        return NOT_RUN
+    row = means.loc[dataset].dropna()
+    best = str(row.idxmax() if greater(metric) else row.idxmin())
+    if best == OURS:
+        return "–"
+    there = gaps(results, metric, best).loc[[dataset]]
+    if wins_ties_losses(there).losses == 0:
+        return "–"
+    return f"{shown(best)}, {-there.mean(axis=1).iloc[0]:.4f}"
+
+
+def values_table(results: Results, metric: str) -> Table:
+    """Return the values of a metric on every data set."""
+    means, whole = results.means(metric), results.whole()
+    stopped, fits = results.is_stopped(), results.means("fit")
+    rows = []
+    for m in results.experiment.methods:
+        entries = []
+        for d in results.experiment.datasets:
+            if d not in whole.index or m not in whole or not whole.loc[d, m]:
+                entries.append(Entry(NOT_RUN))
+            elif stopped.loc[d, m]:
+                entries.append(Entry(f"over the limit ({fits.loc[d, m]:.0f} s)"))
+            else:
+                value, others = means.loc[d, m], means.loc[d]
+                top = others.max() if greater(metric) else others.min()
+                entries.append(Entry(f"{value:.4f}", bool(value == top)))
+        rows.append((Entry(shown(m)), *entries))
+    return Table(QUALITY[metric], ("", *results.experiment.datasets), tuple(rows))
+
+
+def missing_line(results: Results) -> str:
+    """Say what has not been run."""
+    whole, experiment = results.whole(), results.experiment
+    lines = []
+    for d in experiment.datasets:
+        lacking = [
+            shown(m)
+            for m in experiment.methods
+            if d not in whole.index or m not in whole or not whole.loc[d, m]
+        ]
+        if len(lacking) == len(experiment.methods):
+            lines.append(f"- {d}: nothing.")
+        elif lacking:
+            lines.append(f"- {d}: all but {', '.join(lacking)}.")
+    if not lines:
+        return "All cells have been run.\n"
+    return "Not everything has been run. There is:\n\n" + "\n".join(lines) + "\n"

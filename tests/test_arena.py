@@ -1,0 +1,269 @@
+"""The arena: entries that are tuned alike, limits, costs, and more metrics."""
+
+import importlib.util
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.metrics import average_precision_score, f1_score
+
+from homi import HOMICV
+from homi.benchmark import arena, compute, runner
+from homi.benchmark.cells import Cell
+from homi.benchmark.experiment import Experiment, Large, Limit
+from homi.benchmark.experiment_file import read_experiment
+from homi.benchmark.limited import Stopped, within
+from homi.benchmark.measures import MEASURES, Outcome, measure
+from homi.benchmark.methods import ARENA
+from homi.benchmark.store import recall, store, stored
+from homi.benchmark.usage import saved_bytes
+from homi.datasets.registry import registry
+
+ARENA_FILE = Path(__file__).parents[1] / "benchmarks" / "arena.toml"
+
+#: Entries that take seconds even on few rows.
+LONG = {"arena-ecc-trees", "arena-powerset-forest", "arena-forest", "arena-catboost"}
+LONG |= {"arena-network", "arena-extra-trees"}
+
+#: Packages of entries that the extra "arena" installs.
+PACKAGES = {f"arena-{name}": name for name in ("lightgbm", "xgboost", "catboost")}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 5))
+    Y = (X @ rng.normal(size=(5, 3)) + rng.normal(size=(90, 3)) > 0).astype(int)
+    # One label is rare: folds inside the fit may lack it.
+    Y[:, 2] = np.arange(90) == 7
+    return X, Y
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=pytest.mark.slow) if n in LONG else n for n in ARENA],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_an_entry_answers_and_holds_rows_out(name, rows):
+    package = PACKAGES.get(name)
+    if package and importlib.util.find_spec(package) is None:
+        pytest.skip(f"{package} is not installed: pip install 'homi-learn[arena]'")
+    X, Y = rows
+    model = ARENA[name](random_state=3).fit(X, Y)
+    found = model.answers(X)
+    assert found.scores.shape == found.probabilities.shape == Y.shape
+    np.testing.assert_array_equal(found.labels, found.scores > 0)
+    assert ((found.probabilities >= 0) & (found.probabilities <= 1)).all()
+    held, scores = model.held_out_
+    assert sorted(held) == list(range(90))
+    # Every row is held out, so its score says less than that of the fitted model.
+    common = Y[:, :2] > 0
+    fitted, unseen = (
+        average_precision_score(Y[:, :2].ravel(), S[:, :2].ravel())
+        for S in (found.scores, scores[np.argsort(held)])
+    )
+    assert common.mean() + 0.1 < unseen <= fitted
+    again = ARENA[name](random_state=3).fit(sparse.csr_array(X), Y)
+    assert again.answers(sparse.csr_array(X)).scores.shape == Y.shape
+
+
+def test_the_best_setting_of_held_out_rows_is_taken(rows):
+    X, Y = rows
+    model = ARENA["arena-ml-knn"](random_state=0)
+    chosen = model.fit(X, Y).setting_
+    values = {}
+    for setting in model._settings(None):
+        only = ARENA["arena-ml-knn"](random_state=0)
+        only._settings = lambda rows, setting=setting: [setting]
+        held, scores = only.fit(X, Y).held_out_
+        value = average_precision_score(Y[held].ravel(), scores.ravel())
+        values[tuple(setting.values())] = value
+    assert values[tuple(chosen.values())] == max(values.values())
+
+
+def test_our_entry_is_homicv_with_its_defaults(rows):
+    X, Y = rows
+    entry = ARENA["arena-homicv"](random_state=0).fit(X, Y)
+    ours = HOMICV(random_state=0).fit(X, Y)
+    found = entry.answers(X)
+    np.testing.assert_array_equal(found.scores, ours.decision_function(X))
+    np.testing.assert_array_equal(found.probabilities, ours.predict_proba(X))
+    np.testing.assert_array_equal(found.labels, ours.predict(X) > 0)
+
+
+@pytest.fixture
+def outcome():
+    rng = np.random.default_rng(1)
+    Y, known = rng.random((2, 60, 4)) < 0.3
+    P, held_out = (
+        np.clip(0.3 * T + rng.random(T.shape) * 0.6, 0, 1) for T in (Y, known)
+    )
+    return Outcome(Y, P - 0.5, P > 0.5, P, known, held_out - 0.5)
+
+
+def test_thresholds_are_those_that_are_best_on_held_out_scores(outcome):
+    cuts = np.unique(outcome.held_out)
+    values = [
+        f1_score(outcome.known, outcome.held_out > t, average="micro", zero_division=0)
+        for t in cuts
+    ]
+    best = cuts[int(np.argmax(values))]
+    # The threshold is halfway to the next score: no test score lies in between here.
+    expected = f1_score(outcome.Y, outcome.scores > best, average="micro")
+    found = measure(outcome, ["tuned_micro_f1"])["tuned_micro_f1"]
+    assert found == pytest.approx(expected, abs=0.01)
+    assert found > measure(outcome, ["micro_f1"])["micro_f1"]
+
+
+def test_average_precisions_are_those_of_scikit_learn(outcome):
+    found = measure(outcome, ["micro_average_precision", "macro_average_precision"])
+    for kind in ("micro", "macro"):
+        expected = average_precision_score(outcome.Y, outcome.scores, average=kind)
+        assert found[f"{kind}_average_precision"] == pytest.approx(expected)
+    nobody = outcome._replace(Y=np.zeros_like(outcome.Y))
+    assert np.isnan(measure(nobody, ["macro_average_precision"]).popitem()[1])
+
+
+def test_all_measures_lie_between_0_and_1(outcome):
+    values = measure(outcome, MEASURES)
+    assert all(0 <= value <= 1 for value in values.values())
+
+
+def double(x):
+    return 2 * x
+
+
+def work_forever():
+    while True:
+        pass
+
+
+def take(gigabytes):
+    return np.ones(int(gigabytes * 2**27)).sum()
+
+
+def fail():
+    raise ValueError("too few rows")
+
+
+def test_limits_stop_what_takes_too_much():
+    assert within(1, 4, double, 21) == 42
+    assert within(1, 1, take, 3) == Stopped("memory")
+    with pytest.raises(RuntimeError, match="ValueError: too few rows"):
+        within(1, 4, fail)
+    started = time.perf_counter()
+    assert within(1 / 60, 4, work_forever) == Stopped("time")
+    assert time.perf_counter() - started < 10
+
+
+SMALL = Experiment(
+    "arena",
+    ("clean",),
+    ("yeast",),
+    ("arena-ridge",),
+    folds=3,
+    metrics=("tuned_macro_f1", "calibration_error"),
+)
+
+
+def test_a_cell_has_the_metrics_and_its_costs(few_rows, tmp_path):
+    assert runner.run(SMALL, SMALL.tasks(), tmp_path / "arena") == []
+    (cell, record), *others = stored(tmp_path / "arena")
+    assert len(others) == 2
+    assert list(record["metrics"]) == compute.asked(SMALL, cell)["metrics"]
+    assert np.isfinite(list(record["metrics"].values())).all()
+    costs = record["cost"]
+    assert costs.keys() == {"fit", "predict", "peak_bytes", "model_bytes"}
+    assert costs["fit"] > 0
+    assert 500 < costs["model_bytes"] < 20_000
+
+
+def test_a_cell_over_the_limit_is_marked_and_its_other_folds_are_not_tried(
+    few_rows, tmp_path, monkeypatch
+):
+    tried = []
+
+    def over(minutes, gigabytes, function, *arguments):
+        tried.append(arguments[1])
+        return Stopped("time")
+
+    monkeypatch.setattr(runner, "within", over)
+    limited = replace(SMALL, limit=Limit(20, 8))
+    assert runner.run(limited, limited.tasks(), tmp_path / "arena") == []
+    assert tried == [Cell("clean", "yeast", "arena-ridge", 0)]
+    for fold in range(3):
+        record = recall(tmp_path / "arena", replace(tried[0], fold=fold))
+        assert record["stopped"] == "time"
+        assert np.isnan(list(record["metrics"].values())).all()
+    assert runner.missing(limited, limited.tasks(), tmp_path / "arena") == []
+
+
+@pytest.fixture
+def results(few_rows, tmp_path):
+    """Two entries on two data sets, one of them stopped, and one fold not run."""
+    text = ARENA_FILE.read_text(encoding="utf-8")
+    methods = text[text.index("methods = [") : text.index("metrics = [")]
+    new = 'methods = ["arena-homi", "arena-homicv", "arena-ridge"]\n'
+    text = text.replace(methods, new).replace("folds = 5", "folds = 2")
+    text = text.replace("minutes = 20", "minutes = 10")
+    file, directory = tmp_path / "arena.toml", tmp_path / "results" / "arena"
+    file.write_text(text, encoding="utf-8")
+    experiment = replace(read_experiment(file), limit=None)
+    tasks = [t for t in experiment.tasks(["emotions", "birds", "yeast"]) if t.fold < 2]
+    kept = [t for t in tasks if (t.dataset, t.method) != ("birds", "arena-ridge")]
+    lacking = Cell("clean", "yeast", "arena-homi", 1)
+    kept.remove(lacking)
+    assert runner.run(experiment, kept, directory) == []
+    for task in set(tasks) - set(kept) - {lacking}:
+        record = compute.stopped(experiment, task, "", "time", 600.0)
+        store(directory, task, record)
+    return arena.read(file, directory)
+
+
+def test_the_page_of_partial_results(results):
+    found = arena.choose(results, results.experiment.datasets)
+    # Three data sets of two entries, or two of three: the larger number of rivals.
+    assert found.datasets == ["emotions", "birds"]
+    assert found.methods == list(results.experiment.methods)
+    ranks = arena.ranks_table(results, found, {"ranking_loss": "Ranking loss"})
+    cells = [[entry.text for entry in row] for row in ranks.rows]
+    assert [row[0] for row in cells] == ["HOMI of the paper", "HOMICV", "ridge"]
+    means = arena.ranked(results, found, "ranking_loss")
+    assert means.loc["birds"].idxmax() == "arena-ridge"
+    values = arena.values_table(results, "ranking_loss").markdown()
+    assert "over the limit (600 s)" in values
+    assert "yeast: all but HOMI of the paper" in arena.missing_line(results)
+    assert "scene: nothing." in arena.missing_line(results)
+    records = arena.records_table(results, found)
+    # The stopped entry counts on one data set only.
+    assert {sum(map(int, e.text.split("–"))) for e in records.rows[1][1:]} == {1}
+    for table in (arena.costs_table, arena.tests_table):
+        assert len(table(results, found).rows) in (2, 3)
+    assert len(arena.instead(results).rows) == 21
+
+
+def test_large_data_sets_have_fewer_folds():
+    experiment = replace(SMALL, large=Large(5000, 2))
+    assert experiment.folds_of("yeast") == 3
+    assert experiment.folds_of("bibtex") == 2
+    assert registry()["corel5k"].n_samples == 5000
+    assert experiment.folds_of("corel5k") == 3
+
+
+def test_design_and_judgment_are_apart():
+    experiment = read_experiment(ARENA_FILE)
+    design, judged = (set(experiment.groups[name]) for name in ("design", "judged"))
+    assert not design & judged
+    assert design | judged == set(experiment.datasets)
+    assert (len(design), len(judged)) == (12, 9)
+    assert all(name.split(" ")[0] in ARENA for name in experiment.methods)
+
+
+def test_a_model_without_a_file_of_ours_is_pickled(rows):
+    X, Y = rows
+    model = ARENA["arena-ridge"](random_state=0).fit(X, Y)
+    assert saved_bytes(model.model_) < 20_000
+    assert saved_bytes(np.zeros(1000)) > 8000
