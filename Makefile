@@ -20,14 +20,16 @@ INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c constrain
 	$(INSTALL) --no-compile -e ".[dev]" && touch $@
 
 demo: .venv/demo ; $(BIN)/homi demo --output build/demo
-test: lint types workflows unit
+# Two at a time: mypy works while the first tests run.
+test: .venv/installed ; @$(MAKE) --no-print-directory -j 2 lint workflows types unit
 lint: .venv/installed ; $(BIN)/ruff check . && $(BIN)/ruff format --check .
 types: .venv/installed ; $(BIN)/mypy
 workflows: .venv/installed ; $(foreach pair,$(SCHEMAS),$(BIN)/check-jsonschema --builtin-schema vendor.$(subst =, ,$(pair)) &&) true
-# Two processes of one thread each: BLAS threads would only be in each other's way. A file is run by one of them, so that what its tests share is made once. A test of ten minutes hangs: it says where, and the run ends.
-PYTEST := -m pytest -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart 0 -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true
+# Two processes of one thread each: BLAS threads would only be in each other's way. Each has half of the files in their order, so that what tests of a file share is made once, and takes from the other when it is done. Bytecode is kept: a hundred tests start a Python. A test of ten minutes hangs: it says where, and the run ends.
+PYTEST := -m pytest -n 2 --dist worksteal --max-worker-restart 0 -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true
 unit lowest newest contract: export OPENBLAS_NUM_THREADS = 1
 unit lowest newest contract: export OMP_NUM_THREADS = 1
+unexport PYTHONDONTWRITEBYTECODE
 unit: .venv/installed ; $(BIN)/python $(PYTEST)
 # Tests in a new environment build/$(1) without constraints, installed by uv with options $(2).
 tests_in = $(PYTHON) -m venv --clear build/$(1) && build/$(1)/bin/python -m pip install --quiet --disable-pip-version-check uv && build/$(1)/bin/uv pip install --quiet --python build/$(1) -e ".[test]" $(2) && build/$(1)/bin/python $(PYTEST)

@@ -63,6 +63,12 @@ BUDGET = {
     "all": 5000,
 }
 
+#: What shows all -> the button, which is there if not all are shown.
+LISTS = {
+    "all known labels": "#known-more",
+    "all labels with their quality": "#quality-table .more",
+}
+
 #: Milliseconds that an opening and an answer may take.
 OPENING, ANSWER = 3000, 100
 
@@ -135,6 +141,12 @@ def actions(page: Page, repeats: int) -> dict[str, tuple[str, list[Callable[[], 
 
     slides = ["PageDown", "Home", "PageUp", "End", "ArrowLeft"]
     turns = range(repeats)
+    of_rows, quality = page.locator("#rows-table"), page.locator("#quality-table")
+
+    def clicks(target: Any) -> list[Callable[[], Any]]:
+        """Click on each element that fits, again from the first one."""
+        return [lambda k=k: target.nth(k % target.count()).click() for k in turns]
+
     return {
         "click on a label": ("click", [disc(k) for k in turns]),
         "key on the slider of edges": ("keydown", press(slider, slides)),
@@ -143,9 +155,38 @@ def actions(page: Page, repeats: int) -> dict[str, tuple[str, list[Callable[[], 
             "click",
             [lambda k=k: relations.nth((k + 1) % n_relations).click() for k in turns],
         ),
+        "zoom": ("click", clicks(page.locator("#closer, #farther"))),
+        "arrow key in the graph": (
+            "keydown",
+            press(page.locator("#graph-svg"), ["ArrowRight", "ArrowDown", "ArrowUp"]),
+        ),
         "known label, yes": (
             "click",
             [lambda k=k: known.nth(2 * min(k, n_discs - 1)).click() for k in turns],
+        ),
+        "another row, its known labels": (
+            "keydown",
+            press(page.locator("#known-row"), ["ArrowDown"]),
+        ),
+        "all known labels": ("click", clicks(page.locator("#known-more"))[:1]),
+        "known label, yes, of all": (
+            "click",
+            [lambda k=k: known.nth(2 * min(9 + k, n_discs - 1)).click() for k in turns],
+        ),
+        "letter in the search of known labels": (
+            "keydown",
+            press(page.locator("#known-filter"), list("eaotin")),
+        ),
+        "open a row": ("click", clicks(of_rows.locator(".open"))),
+        "sort rows": ("click", clicks(of_rows.locator("thead button"))),
+        "letter in the search of rows": (
+            "keydown",
+            press(page.locator("#rows-search"), list("eaotin")),
+        ),
+        "sort labels by quality": ("click", clicks(quality.locator("thead button"))),
+        "all labels with their quality": (
+            "click",
+            clicks(quality.locator(".more"))[:1],
         ),
         "key on the threshold": ("keydown", press(threshold, slides)),
         "key of the audit": ("keydown", press(page.locator("#audit-list"), ["a", "r"])),
@@ -165,6 +206,8 @@ def measure(browser: Browser, path: Path, repeats: int) -> dict[str, list[tuple]
     for name, (kind, calls) in actions(watched.page, repeats).items():
         if name == "letter in the search":
             watched.page.locator("#search").fill("")
+        if name in LISTS and not watched.page.locator(LISTS[name]).is_visible():
+            continue  # all are shown
         times[name] = [watched.timed(kind, call) for call in calls]
         watched.page.evaluate("() => scrollTo(0, 0)")
     watched.context.close()

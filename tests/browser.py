@@ -200,6 +200,8 @@ class Opened:
 
     def know(self, label, value):
         """Say what is known in the list; return the milliseconds of the script."""
+        item = self.one(f"#known-list [data-know='{label} {value}']")
+        item.wait_for(state="attached")  # long lists come in slices
         return self.run(
             """([label, value]) => {
               const selector = `#known-list [data-know="${label} ${value}"]`;
@@ -213,15 +215,17 @@ class Opened:
 
     def probabilities(self):
         """Probabilities of the list of known labels, by label."""
+        items = self.one("#known-list li")
+        items.nth(len(self.names) - 1).wait_for(state="attached")
         read = "items => items.map(e => [+e.dataset.label, +e.dataset.p])"
-        found = dict(self.one("#known-list li").evaluate_all(read))
+        found = dict(items.evaluate_all(read))
         return np.array([found[j] for j in range(len(self.names))])
 
 
 def written(directory, n_labels, names):
     """Write the page of a HOMICV: with texts and, of few labels, beside a HOMI."""
     X, Y = some_rows(n_labels)
-    model = HOMICV(**QUICK).fit(X[:300], Y[:300])
+    model = HOMICV(**QUICK, lams=[10.0]).fit(X[:300], Y[:300])
     # All terms of the joint model have an effect.
     terms = {
         "weights": Weights(slope=0.2, gaussian=0.9, sets=0.6),

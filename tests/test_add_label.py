@@ -242,7 +242,7 @@ def expected_failures(estimator):
     [HOMI(graph="anchors", random_state=0)], expected_failed_checks=expected_failures
 )
 def test_scikit_learn(estimator, expected):
-    contract_checks.check(estimator, expected)
+    contract_checks.check_parameters(estimator, expected)
 
 
 @pytest.mark.parametrize("options", [{}, {"gamma": 0}, {"correlation": "identity"}])

@@ -26,7 +26,10 @@ from homi.joint.model import Weights
 from homi.thresholds import TunedThresholds
 
 NAMES = ["sun", "sea", "sand", "snow"]
-QUICK = {"widths": [], "lams": [1.0, 10.0], "trees": False}
+QUICK = {
+    **{"widths": [], "lams": [1.0, 10.0], "trees": False},
+    **{"betas": [], "label_weights": []},
+}
 
 
 def rows(seed, n=500):

@@ -30,7 +30,7 @@ from homi.metrics import PAPER_METRICS, evaluate, macro_auc
     contract_checks.without_weights,
 )
 def test_scikit_learn_contract(estimator, expected):
-    contract_checks.check(estimator, expected)
+    contract_checks.check_parameters(estimator, expected)
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ from homi.methods.ensemble_of_chains import EnsembleOfChains, pcut
     contract_checks.without_weights,
 )
 def test_scikit_learn_contract(estimator, expected):
-    contract_checks.check(estimator, expected)
+    contract_checks.check_parameters(estimator, expected)
 
 
 def test_sparse_rows_need_a_classifier_that_takes_them():

@@ -11,6 +11,11 @@ from homi.benchmark.results import as_frame
 from homi.metrics import PAPER_METRICS
 from homi.paper.circumplex import ANGLES
 from homi.paper.claims import Claim, Evidence, Finding, cases_won, claims
+from homi.paper.claims.ablations import ablations
+from homi.paper.claims.comparisons import comparisons
+from homi.paper.claims.matrix import matrix
+from homi.paper.claims.properties import properties
+from homi.paper.claims.running import running
 from homi.paper.comparison import comparison, side_by_side
 from homi.paper.results import summarize_with_printed
 
@@ -48,10 +53,16 @@ def evidence(values, studies=None, seconds=None):
     )
 
 
-def found(given, words):
-    matches = [claim for claim in claims(given) if words in claim.text]
-    assert len(matches) == 1
-    return matches[0]
+def found(told, words):
+    """The one of these claims that has these words."""
+    [match] = [claim for claim in told if words in claim.text]
+    return match
+
+
+@pytest.fixture(scope="module")
+def of_nothing():
+    """All claims, where nothing was run: what the printed tables say of them."""
+    return list(claims(evidence({})))
 
 
 @pytest.mark.parametrize(
@@ -63,8 +74,8 @@ def found(given, words):
         ("Macro AUC", "90.8 %", 109, 0),
     ],
 )
-def test_the_printed_share(metric, percent, marked, unmarked):
-    claim = found(evidence({}), f"{metric}: HOMI is superior")
+def test_the_printed_share(metric, percent, marked, unmarked, of_nothing):
+    claim = found(of_nothing, f"{metric}: HOMI is superior")
     text = claim.findings["printed"].text
     assert text.startswith(percent)
     assert f"{marked} marked ● and {unmarked} not marked" in text
@@ -76,7 +87,7 @@ def test_the_share_of_methods_that_homi_is_at_least_as_good_as():
     values["clean", "emotions", "BR"] = 0.4
     values["clean", "bibtex", "HOMI"] = 0.1
     values["clean", "bibtex", "ECC"] = 0.2
-    claim = found(evidence(values), "Hamming loss: HOMI is superior")
+    claim = found(comparisons(evidence(values)), "Hamming loss: HOMI is superior")
     # Nine ties, one loss, one win: where HOMI was not run nothing is counted.
     assert claim.findings["clean"] == Finding("90.9 % (10 of 11)", True)
     assert claim.findings["as-published"] is None
@@ -86,7 +97,7 @@ def test_cases_are_compared_at_three_decimals():
     values = {("clean", "emotions", name): 0.1234 for name in METHODS}
     values["clean", "emotions", "BR"] = 0.1233
     values["clean", "emotions", "ECC"] = 0.1224
-    claim = found(evidence(values), "Hamming loss: HOMI is superior")
+    claim = found(comparisons(evidence(values)), "Hamming loss: HOMI is superior")
     assert claim.findings["clean"] == Finding("90.0 % (9 of 10)", True)
 
 
@@ -98,19 +109,19 @@ def test_ratios_of_the_text(loss, verdict):
     values = {(p, "bibtex", "HOMI"): 0.1 for p in ("clean", "as-published")}
     values["as-published", "bibtex", "ML-KNN"] = 0.7
     values["clean", "bibtex", "ML-KNN"] = loss
-    claim = found(evidence(values), "better than ML-KNN by One-error")
+    claim = found(comparisons(evidence(values)), "better than ML-KNN by One-error")
     assert claim.findings["printed"] == Finding("6.34 (0.837 and 0.132)", True)
     assert claim.findings["clean"].text.startswith(f"{10 * loss:.2f} (")
     assert claim.verdict == verdict
 
 
-def test_the_printed_tables_contradict_the_text():
+def test_the_printed_tables_contradict_the_text(of_nothing):
     """Table 8 itself does not find BR worse by ranking loss and one-error."""
-    text = found(evidence({}), "significantly better than BR").findings["printed"].text
+    text = found(of_nothing, "significantly better than BR").findings["printed"].text
     assert text == "in 2 of 4 tests: BR by Hamming loss, BR by Macro AUC"
-    text = found(evidence({}), "all first- and second-order").findings["printed"].text
+    text = found(of_nothing, "all first- and second-order").findings["printed"].text
     assert text.endswith("11 of 12 comparisons; not than BR by Ranking loss")
-    assert found(evidence({}), "F exceeds its").findings["printed"].holds
+    assert found(of_nothing, "F exceeds its").findings["printed"].holds
 
 
 def test_significance_needs_the_right_side():
@@ -120,22 +131,20 @@ def test_significance_needs_the_right_side():
         for dataset in names
         for place, method in enumerate(METHODS)
     }
-    given = evidence(values)
-    given = replace(given, datasets=names)
+    told = list(comparisons(replace(evidence(values), datasets=names)))
     # CLML is last but for HOMI, ECC is next to it.
-    assert found(given, "GLOCAL and ML-LRC").findings["clean"].holds
-    assert not found(given, "than all high-order").findings["clean"].holds
+    assert found(told, "GLOCAL and ML-LRC").findings["clean"].holds
+    assert not found(told, "than all high-order").findings["clean"].holds
+    apt = found(told, "LFLC and BILAS").findings["clean"].text
+    assert "LFLC: scene 7.0, enron 7.0, bibtex 7.0" in apt
+    apt = found(comparisons(evidence(values)), "LFLC and BILAS").findings["clean"]
+    assert apt is None  # two data sets only
     worst = {key: 1 - loss for key, loss in values.items()}
-    given = replace(evidence(worst), datasets=names)
+    told = comparisons(replace(evidence(worst), datasets=names))
     assert (
-        found(given, "significantly better than BR").findings["clean"].text
+        found(told, "significantly better than BR").findings["clean"].text
         == "in 0 of 4 tests"
     )
-    apt = found(evidence(values), "LFLC and BILAS").findings["clean"]
-    assert apt is None  # two data sets only
-    given = replace(evidence(values), datasets=names)
-    apt = found(given, "LFLC and BILAS").findings["clean"].text
-    assert "LFLC: scene 7.0, enron 7.0, bibtex 7.0" in apt
 
 
 def test_cases_won_are_strict():
@@ -152,7 +161,7 @@ def test_cases_won_are_strict():
 def test_times_better(loss, verdict):
     values = {("clean", "bibtex", "HOMI"): 0.1}
     values["clean", "bibtex", "HOMI-without-B"] = loss
-    claim = found(evidence(values), "bibtex: the one-error without B")
+    claim = found(ablations(evidence(values)), "bibtex: the one-error without B")
     assert claim.verdict.startswith(verdict)
     assert f"{loss / 0.1:.2f} times" in claim.findings["clean"].text
 
@@ -160,13 +169,18 @@ def test_times_better(loss, verdict):
 def test_a_part_stands_in_for_the_whole():
     values = {("clean", "mediamill-2500", "HOMI"): 0.01}
     values["clean", "mediamill-2500", "HOMI-step-wise"] = 0.2
-    claim = found(evidence(values), "mediamill: the ranking loss")
+    claim = found(ablations(evidence(values)), "mediamill: the ranking loss")
     assert claim.findings["clean"].text.endswith("on mediamill-2500")
     assert claim.verdict == "confirmed"
 
 
-def test_what_was_not_run():
-    for claim in claims(evidence({})):
+def test_claims_of_every_kind_are_there(of_nothing):
+    for words in ("by One-error", "without B", "Russell", "full rank", "50 iterations"):
+        assert any(words in claim.text for claim in of_nothing)
+
+
+def test_what_was_not_run(of_nothing):
+    for claim in of_nothing:
         if "printed" not in claim.findings:
             assert claim.verdict == "not run"
 
@@ -190,13 +204,15 @@ def test_what_B_says():
         ("clean", "emotions", "correlations"): {"labels": labels, "B": {"1.0": B}}
     }
     given = evidence({}, studies)
-    assert found(given, "relaxing-calm and quiet-still").verdict == "confirmed"
-    assert found(given, "happy-pleased and sad-lonely").verdict == "confirmed"
-    assert found(given, "lowers all other labels").verdict == "confirmed"
+    assert found(matrix(given), "relaxing-calm and quiet-still").verdict == "confirmed"
+    assert found(matrix(given), "happy-pleased and sad-lonely").verdict == "confirmed"
+    assert found(matrix(given), "lowers all other labels").verdict == "confirmed"
     B[5, 1] = 0.1
-    assert found(given, "lowers all other labels").verdict == "not confirmed"
+    assert found(matrix(given), "lowers all other labels").verdict == "not confirmed"
     B[4, 1] = 0.3
-    assert found(given, "happy-pleased and sad-lonely").verdict == "not confirmed"
+    assert (
+        found(matrix(given), "happy-pleased and sad-lonely").verdict == "not confirmed"
+    )
 
 
 def test_B_as_published_is_that_of_the_small_gamma():
@@ -208,7 +224,7 @@ def test_B_as_published_is_that_of_the_small_gamma():
         (protocol, "emotions", "correlations"): {"labels": labels, "B": B}
         for protocol in ("clean", "as-published")
     }
-    claim = found(evidence({}, studies), "Russell's circumplex")
+    claim = found(matrix(evidence({}, studies)), "Russell's circumplex")
     assert claim.findings["as-published"] == Finding("13 of 13 pairs", True)
     assert claim.findings["clean"] == Finding("0 of 13 pairs", False)
     assert claim.verdict == "explained by γ = 0.01 instead of 1"
@@ -224,7 +240,9 @@ def test_a_parameter_matters_if_a_loss_grows_by_a_tenth():
             ("HOMI lam=5", 0.1),
         ]
     }
-    finding = found(evidence(values), "stable over a wide range").findings["clean"]
+    finding = found(properties(evidence(values)), "stable over a wide range").findings[
+        "clean"
+    ]
     assert finding == Finding(
         "no loss grows by more than 10% at 2 of 3 values; it does at γ = 10 (+25%)",
         False,
@@ -236,7 +254,7 @@ def test_full_rank():
         ("clean", name, "characteristics"): {"rank": rank, "n_labels": 10}
         for name, rank in [("yeast", 10), ("corel5k", 7), ("mediamill-2500", 1)]
     }
-    finding = found(evidence({}, studies), "full rank").findings["clean"]
+    finding = found(properties(evidence({}, studies)), "full rank").findings["clean"]
     assert finding.text.startswith("full on 1 of 2 data sets; corel5k 7 of 10;")
     assert not finding.holds
 
@@ -247,7 +265,7 @@ def test_sweeps():
         ("clean", "emotions", "convergence"): {"paper": fast},
         ("clean", "bibtex", "convergence"): {"paper": slow},
     }
-    claim = found(evidence({}, studies), "about 50 iterations")
+    claim = found(running(evidence({}, studies)), "about 50 iterations")
     assert "on 1 of 2 data sets; the slowest, bibtex, at sweep 61" in (
         claim.findings["clean"].text
     )
@@ -258,11 +276,11 @@ def test_times():
     seconds = pd.DataFrame({"HOMI": [1.0, 1.0], "BILAS": [2.0, np.nan]}, DATASETS)
     given = evidence({}, seconds=seconds)
     assert (
-        found(given, "faster than BILAS")
+        found(running(given), "faster than BILAS")
         .findings["clean"]
         .text.endswith("1 of 1 data sets")
     )
-    assert found(given, "faster than ECC").verdict == "not run"
+    assert found(running(given), "faster than ECC").verdict == "not run"
 
 
 def test_the_published_name_of_accuracy():

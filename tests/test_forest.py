@@ -284,9 +284,9 @@ def literal_changes(trees, x):
 
 
 def test_contributions_are_their_definition(forest):
-    for x in NEW[:3]:
-        leaf = forest.trees.apply(x[None].astype(np.float32))[0]
-        root, features = forest.trees.changes(leaf, 7)
+    leaves = forest.trees.apply(NEW[:3].astype(np.float32))
+    changes = forest.trees.changes(leaves, 7)
+    for x, (root, features) in zip(NEW, changes, strict=False):
         start, expected = literal_changes(forest.trees, x)
         np.testing.assert_allclose(root, start, rtol=1e-12)
         np.testing.assert_allclose(features, expected, rtol=1e-9, atol=1e-13)
@@ -300,8 +300,8 @@ def test_contributions_are_their_definition(forest):
 @pytest.mark.parametrize("weights", [None, np.linspace(0.0, 3.0, len(X))])
 def test_contributions_sum_to_the_log_odds(weights):
     forest = Forest.fit(X, Y, n_trees=20, seed=0, sample_weight=weights)
-    for x, log_odds in zip(NEW, forest.log_odds(NEW), strict=True):
-        found = forest.contributions(x)
+    every = forest.contributions_of(NEW)
+    for found, log_odds in zip(every, forest.log_odds(NEW), strict=True):
         total = found.start + found.features.sum(axis=0)
         np.testing.assert_allclose(total, log_odds, rtol=1e-9, atol=1e-9)
 

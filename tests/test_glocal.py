@@ -39,7 +39,7 @@ SMALL = {"n_latent": 3, "n_correlation": 2, "n_clusters": 3}
     [GLOCAL(fit_intercept=False, standardize=False, n_clusters=1)]
 )
 def test_scikit_learn_contract(estimator, expected):
-    contract_checks.check(estimator, expected)
+    contract_checks.check_parameters(estimator, expected)
 
 
 class Literal:

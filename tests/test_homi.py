@@ -31,7 +31,7 @@ def rows():
 )
 def test_scikit_learn_contract(estimator, expected):
     """No check is expected to fail."""
-    contract_checks.check(estimator, expected)
+    contract_checks.check_parameters(estimator, expected)
 
 
 def test_defaults_are_those_of_the_paper():

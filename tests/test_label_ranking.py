@@ -28,7 +28,7 @@ from homi.metrics import hamming_loss, ranking_loss
     ]
 )
 def test_scikit_learn_contract(estimator, expected):
-    contract_checks.check(estimator, expected)
+    contract_checks.check_parameters(estimator, expected)
 
 
 def standardized(X):

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import homi
@@ -31,13 +32,17 @@ UPWARDS = {
     "homi.model.explain_mixin": {"homi.explorer.explain"},
 }
 
-TREES = {
-    ".".join(("homi", *(part for part in path.parts if part != "__init__"))): tree
-    for path, tree in (
-        (file.relative_to(SOURCE).with_suffix(""), ast.parse(file.read_bytes()))
-        for file in sorted(SOURCE.rglob("*.py"))
-    )
-}
+
+@cache
+def trees():
+    """Module -> its syntax tree."""
+    return {
+        ".".join(("homi", *(part for part in path.parts if part != "__init__"))): tree
+        for path, tree in (
+            (file.relative_to(SOURCE).with_suffix(""), ast.parse(file.read_bytes()))
+            for file in sorted(SOURCE.rglob("*.py"))
+        )
+    }
 
 
 def names_in(nodes):
@@ -48,8 +53,10 @@ def names_in(nodes):
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-#: Module -> all that it imports, also inside functions.
-IMPORTS = {module: {*names_in(ast.walk(tree))} for module, tree in TREES.items()}
+@cache
+def imports():
+    """Module -> all that it imports, also inside functions."""
+    return {module: {*names_in(ast.walk(tree))} for module, tree in trees().items()}
 
 
 def layer_of(module):
@@ -61,7 +68,7 @@ def layer_of(module):
 
 def those(condition):
     """Return the imports that meet a condition of module and name."""
-    found = {m: {n for n in names if condition(m, n)} for m, names in IMPORTS.items()}
+    found = {m: {n for n in names if condition(m, n)} for m, names in imports().items()}
     return {module: names for module, names in found.items() if names}
 
 
@@ -70,8 +77,8 @@ def is_private(name):
 
 
 def test_every_file_is_seen():
-    assert {"homi", "homi.model.homi", "homi.cli.app"} <= {*IMPORTS}
-    assert "numpy" in IMPORTS["homi.linalg"]
+    assert {"homi", "homi.model.homi", "homi.cli.app"} <= {*imports()}
+    assert "numpy" in imports()["homi.linalg"]
 
 
 def test_imports_point_downwards():
@@ -85,7 +92,7 @@ def test_imports_point_downwards():
 
 def test_the_import_that_points_up_waits_until_the_method_is_called():
     for module, names in UPWARDS.items():
-        assert not names & {*names_in(TREES[module].body)}
+        assert not names & {*names_in(trees()[module].body)}
 
 
 def test_the_mathematics_knows_nothing_of_scikit_learn():

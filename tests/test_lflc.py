@@ -24,7 +24,7 @@ EXACT = {"tol": 1e-10, "max_iter": 100_000}
     ]
 )
 def test_scikit_learn_contract(estimator, expected):
-    contract_checks.check(estimator, expected)
+    contract_checks.check_parameters(estimator, expected)
 
 
 class Literal:

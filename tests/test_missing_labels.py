@@ -444,7 +444,7 @@ def test_constant_features():
 @pytest.mark.filterwarnings("ignore")
 @contract_checks.parametrize([HOMI(missing_labels="ignore")])
 def test_scikit_learn(estimator, expected):
-    contract_checks.check(estimator, expected)
+    contract_checks.check_parameters(estimator, expected)
 
 
 def test_what_was_filled_in_is_gone_with_the_next_fit():

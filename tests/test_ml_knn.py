@@ -22,7 +22,7 @@ from homi.metrics import (
 @pytest.mark.filterwarnings("ignore")
 @contract_checks.parametrize([MLkNN(n_neighbors=3, smoothing=0.5)])
 def test_scikit_learn_contract(estimator, expected):
-    contract_checks.check(estimator, expected)
+    contract_checks.check_parameters(estimator, expected)
 
 
 def literal(X, Y, test, k, s):

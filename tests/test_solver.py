@@ -419,7 +419,7 @@ def expected_failures(model):
 )
 @pytest.mark.filterwarnings("ignore")
 def test_scikit_learn(estimator, expected):
-    contract_checks.check(estimator, expected)
+    contract_checks.check_parameters(estimator, expected)
 
 
 def ridge_scores(X, Y, lam, new):

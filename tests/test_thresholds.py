@@ -245,13 +245,15 @@ def expected_failures(model):
     return found | {f"check_{name}": why for name in names}
 
 
+#: Options of HOMICV: linear models only, and no search but for λ.
+LINEAR = {"widths": [], "trees": False, "betas": [], "label_weights": []}
+
+
 @pytest.mark.filterwarnings("ignore")
 @contract_checks.parametrize(
     [
         TunedThresholds(HOMI(), cv=2),
-        TunedThresholds(
-            HOMICV(lams=[1.0], widths=[], trees=False), cv="own", strategy="auto"
-        ),
+        TunedThresholds(HOMICV(lams=[1.0], **LINEAR), cv="own", strategy="auto"),
         TunedThresholds(
             OneVsRestClassifier(LogisticRegression()),
             strategy="cardinality",

@@ -229,8 +229,8 @@ def test_missing_labels_of_a_classifier_that_ignores_them(rows, cv):
     X, Y, w = rows
     known = np.random.default_rng(2).random(Y.shape) > 0.3
     hidden = np.where(known, Y, np.nan)
-    options = {"kernels": (), "lams": [1.0], "trees": False}
-    inner = HOMICV(missing_labels="ignore", **options)
+    options = {"kernels": (), "lams": [1.0], "betas": [], "label_weights": []}
+    inner = HOMICV(missing_labels="ignore", trees=False, **options)
     model = TunedThresholds(inner, objective="macro_f1", cv=cv).fit(X, hidden)
     if cv == "own":
         S = inner.fit_held_out(X, hidden)

@@ -110,16 +110,17 @@ HOMI(graph="exat")
 
 
 @pytest.fixture(scope="module")
-def mypy(tmp_path_factory):
-    """Return the output of mypy for a script; runs share a cache."""
+def mypy(tmp_path_factory, pytestconfig):
+    """Return the output of mypy for a script; runs share a cache, as do sessions."""
     directory = tmp_path_factory.mktemp("mypy")
+    cache = pytestconfig.cache.mkdir("mypy")
 
     def run(script):
         (directory / "script.py").write_text(script, encoding="utf-8")
         return subprocess.run(
             [
                 *(sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent"),
-                *("--config-file=", "script.py"),
+                *("--config-file=", f"--cache-dir={cache}", "script.py"),
             ],
             capture_output=True,
             text=True,

@@ -262,7 +262,7 @@ def test_a_forest_and_a_linear_model_have_one_waterfall(rows, weight):
     fitted = (model.feature_weights_, model.feature_bias_)
     fitted += (model.label_correlation_, model.label_bias_)
     linear = waterfalls(X[0], *fitted, X.mean(axis=0)).as_log_odds(slope, offset)
-    parts = linear.blended(forest_waterfalls(forest, X[0]), weight)
+    parts = linear.blended(next(forest_waterfalls(forest, X[:1])), weight)
     own = model.decision_function(X[:1])[0] * slope + offset
     wanted = (1 - weight) * own + weight * forest.log_odds(X[:1])[0]
     np.testing.assert_allclose(parts.scores, wanted, rtol=1e-9)

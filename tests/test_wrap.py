@@ -31,7 +31,7 @@ def fit(X, Y, *args, **kwargs):
 @pytest.mark.filterwarnings("ignore")
 @contract_checks.parametrize([WRAP(0.1, 0.1, standardize=False)])
 def test_scikit_learn_contract(estimator, expected):
-    contract_checks.check(estimator, expected)
+    contract_checks.check_parameters(estimator, expected)
 
 
 def test_defaults_and_grid():

@@ -114,9 +114,10 @@ def means_of(
     DataFrame
         A row per data set, a column per method.
     """
-    levels = summary.index.droplevel(["dataset", "method"])
-    here = summary[levels.isin([(protocol, metric)]) & (summary["folds"] >= folds)]
-    table = here["mean"].droplevel(["protocol", "metric"]).unstack("method")
+    of = summary.index.get_level_values
+    here = (of("protocol") == protocol) & (of("metric") == metric)
+    means = summary["mean"][here & (summary["folds"] >= folds)]
+    table = means.droplevel(["protocol", "metric"]).unstack("method")
     return table if methods is None else table.reindex(columns=list(methods))
 
 

@@ -43,9 +43,8 @@ __all__ = ["Facts", "Row", "Why", "explain_row", "facts"]
 
 #: Rows that are judged, and labels of all of them: enough for rates, and quick.
 _MOST_JUDGED, _MOST_CELLS = 4000, 2_000_000
-#: Rows that are shown: between these numbers, by the bytes of their log-odds. A row of
-#: a forest takes longer to explain.
-_MOST_SHOWN, _LEAST_SHOWN, _SHOWN_BYTES, _WITH_TREES = 150, 40, 400_000, 40
+#: Rows that are shown: between these numbers, by the bytes of their log-odds.
+_MOST_SHOWN, _LEAST_SHOWN, _SHOWN_BYTES = 150, 40, 400_000
 #: Suspicious labels, and confused pairs, whose rows are shown.
 _FIRST = 40
 
@@ -241,9 +240,8 @@ def _shown(
     """Choose rows to show: those of suspicious and confused labels, and others."""
     if judged is None:
         return None
-    most = _MOST_SHOWN if known.trees is None else _WITH_TREES
     count = _SHOWN_BYTES // (8 * len(known.names))
-    count = int(np.clip(count, _LEAST_SHOWN, most))
+    count = int(np.clip(count, _LEAST_SHOWN, _MOST_SHOWN))
     at = {place: k for k, place in enumerate(judged.places.tolist())}
     first = [s.row for s in suspects.listed[:_FIRST]] if suspects else []
     wanted = [at[row] for row in first if row in at]

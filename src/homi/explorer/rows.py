@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,13 @@ from homi.explorer.model import (
     innermost_rows,
     log_odds_of,
 )
-from homi.explorer.waterfall import Step, forest_waterfalls, steps, waterfalls
+from homi.explorer.waterfall import (
+    Step,
+    Waterfalls,
+    forest_waterfalls,
+    steps,
+    waterfalls,
+)
 from homi.typing import Array, Fields, Indices, Mask, Matrix
 from homi.verdict import predicted_labels
 
@@ -126,6 +133,9 @@ def explain_rows(
     predicted = predicted_labels(model, given.X, n_labels)
     log_odds = log_odds_of(model, innermost_rows(model, given.X), n_labels)
     n_rows = features.shape[0]
+    trees: Iterator[Waterfalls | None] = repeat(None, n_rows)
+    if known.trees is not None:
+        trees = forest_waterfalls(known.trees[0], rows)
     has_few = n_rows <= _FEW_ROWS or n_labels <= _MOST_EACH
     most = _MOST_LABELS if has_few else _FEWER_LABELS
     return [
@@ -137,9 +147,10 @@ def explain_rows(
             row=None if rows is None else flat(rows[[k]]),
             log_odds=log_odds[k],
             most=most,
+            trees=forest,
             **given.about(k),
         )
-        for k in range(n_rows)
+        for k, forest in enumerate(trees)
     ]
 
 
@@ -172,6 +183,7 @@ def explain_row(
     text: str = "",
     log_odds: Array | None = None,
     most: int = _MOST_LABELS,
+    trees: Waterfalls | None = None,
     centre: Array | None = None,
 ) -> Row:
     """Explain one row. x and the center are features, of the kernel if any.
@@ -194,6 +206,8 @@ def explain_row(
     most : int, default=40
         Labels to explain, those with the highest scores; true and predicted labels in
         addition.
+    trees : Waterfalls, optional
+        Contributions of the model's forest, if they are known already.
     centre : array, optional
         Former name of ``center``.
 
@@ -202,7 +216,7 @@ def explain_row(
     row : Row
     """
     center = centre if center is None else center
-    parts = _Parts(known, x, center, x if row is None else row)
+    parts = _Parts(known, x, center, x if row is None else row, trees)
     if not np.isfinite(parts.scores).all():
         raise ValueError(
             f"scores of {name} are NaN or infinite, because its values are too large "
@@ -239,7 +253,12 @@ class _Parts:
     """
 
     def __init__(
-        self, known: ModelSummary, x: Array, center: Array | None, row: Array
+        self,
+        known: ModelSummary,
+        x: Array,
+        center: Array | None,
+        row: Array,
+        trees: Waterfalls | None,
     ) -> None:
         self.known, self.x, self.row = known, x, row
         linear = waterfalls(x, known.W, known.z, known.B, known.t, center)
@@ -253,7 +272,7 @@ class _Parts:
             others.append(waterfalls(row, *given, None if known.kernel else center))
         if known.trees is not None:
             forest, slope = known.trees
-            trees = forest_waterfalls(forest, row)
+            trees = trees or next(forest_waterfalls(forest, row[None]))
             self.leaves = 1.0 / (1.0 + np.exp(-trees.scores))
             others.append(trees.times(slope))
         self.beside = None

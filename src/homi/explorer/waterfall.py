@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from homi.typing import Array
+from homi.typing import Array, Matrix
 
 
 @dataclass(frozen=True)
@@ -124,14 +125,14 @@ def waterfalls(
     )
 
 
-def forest_waterfalls(forest: Any, x: Array) -> Waterfalls:
-    """Split the log-odds of a ``Forest``; other labels contribute nothing to a label.
+def forest_waterfalls(forest: Any, X: Matrix) -> Iterator[Waterfalls]:
+    """Split the log-odds of a ``Forest`` for each row; other labels contribute nothing.
 
     ``start`` are the log-odds of the shares at the roots; for ``features`` see
     :meth:`homi.model.forest.Forest.contributions`.
     """
-    start, features = forest.contributions(x)
-    return Waterfalls(start, features, np.zeros((len(start), len(start))))
+    for start, features in forest.contributions_of(X):
+        yield Waterfalls(start, features, np.zeros((len(start), len(start))))
 
 
 def steps(

@@ -257,7 +257,7 @@ def _other_models(
         yield waterfalls(x, coef, none, np.eye(len(none)), none, center)
     forest = getattr(inner, "forest_", None)
     if forest is not None:
-        yield forest_waterfalls(forest, x).times(inner.forest_slope_)
+        yield next(forest_waterfalls(forest, x[None])).times(inner.forest_slope_)
 
 
 def _linear(

@@ -18,6 +18,9 @@ from homi.typing import Array, Matrix
 
 #: Bytes of the rows, and of the nodes that they are at, of one block.
 _BLOCK = 2**25
+#: Rows whose contributions are found together: the shares of all nodes on their paths
+#: are kept.
+_ROWS_SPLIT = 8
 #: How far probabilities are shrunk toward the share of the label.
 SHRINKAGE = 0.01
 
@@ -155,9 +158,16 @@ class Forest:
         -------
         contributions : Contributions
         """
-        (rows,) = self._blocks(x[None])
-        leaf = self.trees.apply(rows)[0]
-        root, features = self.trees.changes(leaf, self.n_features)
+        return next(self.contributions_of(x[None]))
+
+    def contributions_of(self, X: Matrix) -> Iterator[Contributions]:
+        """Yield the contributions to each row, several times as fast as one by one."""
+        for rows in self._blocks(X, _ROWS_SPLIT):
+            leaves = self.trees.apply(rows)
+            for root, features in self.trees.changes(leaves, self.n_features):
+                yield self._contributions(root, features)
+
+    def _contributions(self, root: Array, features: Array) -> Contributions:
         change = features.sum(axis=0)
         start, end = self.as_log_odds(np.vstack([root, root + change]))
         shrunk = root + SHRINKAGE * (self.share - root)
@@ -197,13 +207,16 @@ class Forest:
         trees = Trees(n_trees, a["feature"], a["threshold"], leaves, a["weight"])
         return cls(trees, a["share"], n_features)
 
-    def _blocks(self, X: Matrix) -> Iterator[NDArray[np.float32]]:
+    def _blocks(
+        self, X: Matrix, most: int | None = None
+    ) -> Iterator[NDArray[np.float32]]:
         if X.shape[1] != self.n_features:
             raise ValueError(
                 f"X has {X.shape[1]} features, but the forest has {self.n_features}; "
                 "pass the features that it was fitted to."
             )
         count = max(1, _BLOCK // (4 * self.n_features + 32 * self.trees.n_trees))
+        count = min(count, most or count)
         X = X.tocsr() if sparse.issparse(X) else X
         for i in range(0, max(X.shape[0], 1), count):
             yield dense(single(X[i : i + count]))

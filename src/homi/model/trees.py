@@ -81,21 +81,26 @@ class Trees:
         shape = len(ends) - 1, len(self.weight)
         return dense(sparse.csr_array(parts, shape=shape) @ self.leaves)
 
-    def changes(self, leaf: Indices, n_features: int) -> tuple[Array, Array]:
-        """Split the mean probabilities of some leaves, one in each tree.
+    def changes(
+        self, leaves: Indices, n_features: int
+    ) -> Iterator[tuple[Array, Array]]:
+        """Split the mean probabilities of the leaves of each row, one in each tree.
 
-        Return the mean share of each label at the roots, and the sums of its changes
+        Yield the mean share of each label at the roots, and the sums of its changes
         from node to node on the way to the leaves, by the feature that is compared.
         """
-        is_on_path = self._is_on_path(leaf)
+        is_on_path = self._is_on_path(leaves.ravel())
         path, place = np.flatnonzero(is_on_path), np.cumsum(is_on_path) - 1
         share = self._shares(path, place, is_on_path)
-        below = path[self.n_trees :]
-        parent = self.parent[below]
-        change = share[self.n_trees :] - share[place[parent]]
-        entries = (np.ones(len(below)), (self.feature[parent], np.arange(len(below))))
-        by_feature = sparse.csr_array(entries, shape=(n_features, len(below)))
-        return share[: self.n_trees].mean(axis=0), by_feature @ change / self.n_trees
+        root = share[: self.n_trees].mean(axis=0)
+        for leaf in leaves:
+            below = np.flatnonzero(self._is_on_path(leaf))[self.n_trees :]
+            parent = self.parent[below]
+            change = share[place[below]] - share[place[parent]]
+            cells = self.feature[parent], np.arange(len(below))
+            shape = n_features, len(below)
+            by_feature = sparse.csr_array((np.ones(len(below)), cells), shape=shape)
+            yield root, by_feature @ change / self.n_trees
 
     def levels(self) -> Iterator[slice]:
         """Yield the nodes of each level, from the roots down."""
@@ -134,7 +139,9 @@ class Trees:
         weight = total.sum(axis=1)
         for level in levels[:0:-1]:
             a, b = np.searchsorted(path, [level.start, level.stop])
-            above = place[self.parent[path[a:b]]]
-            sums[above] += sums[a:b]
-            weight[above] += weight[a:b]
+            # Both children of a node may be on a path: they are beside each other.
+            above, first = np.unique(place[self.parent[path[a:b]]], return_index=True)
+            if len(above):
+                sums[above] += np.add.reduceat(sums[a:b], first, axis=0)
+                weight[above] += np.add.reduceat(weight[a:b], first)
         return sums / weight[:, None]

@@ -127,10 +127,28 @@ const openRow = (k) => {
 };
 const dot = (label) => make("span", { class: `dot g${labels.groups[label] % 10}`, "aria-hidden": "true" });
 
+// Elements of a long list: the first are there at once, the others frame by frame.
+const SLICE = 50;
+const fillings = new WeakMap();
+const fillList = (host, items, element, first = SLICE) => {
+  const own = {}; // a later filling ends this one
+  fillings.set(host, own);
+  host.replaceChildren();
+  const add = (from, to) => {
+    if (fillings.get(host) !== own) return;
+    host.append(...items.slice(from, to).map(element));
+    if (to < items.length) requestAnimationFrame(() => add(to, to + SLICE));
+  };
+  add(0, atOnce ? items.length : Math.max(first, SLICE));
+};
+
 // What a page on paper, or one that is drawn as a whole, has to show in addition.
 const completions = [];
+let atOnce = false;
 const complete = () => {
+  atOnce = true;
   while (completions.length) completions.shift()();
+  atOnce = false;
 };
 addEventListener("beforeprint", complete);
 matchMedia("print").addEventListener("change", (event) => event.matches && complete());

@@ -70,7 +70,7 @@ const startKnown = () => {
     );
   };
 
-  const show = () => {
+  const show = (kept = -1) => {
     const s = logOddsOf(row);
     before ??= conditional.marginals(s, new Map());
     const P = conditional.probabilities(s, known, before);
@@ -81,7 +81,7 @@ const startKnown = () => {
     const shown = all ? order : order.slice(0, Math.max(first, known.size + 12));
     const next = known.size < size ? conditional.question(P, known) : null;
     const why = reasons(s, P);
-    list.replaceChildren(...shown.map((u) => item(u, P, plainP, why)));
+    fillList(list, shown, (u) => item(u, P, plainP, why), shown.indexOf(kept) + 1);
     byId("known-more").hidden = shown.length === order.length;
     byId("known-more").textContent = `Show all ${whole(order.length)}`;
     byId("known-next").replaceChildren(
@@ -97,7 +97,7 @@ const startKnown = () => {
   redrawKnown = () => {
     const at = document.activeElement?.dataset?.know;
     const place = document.activeElement?.closest("#known-next, #card, #known-list")?.id;
-    show();
+    show(at ? Number(at.split(" ")[0]) : -1);
     if (at && place) byId(place).querySelector(`[data-know="${at}"]`)?.focus();
   };
   const setRow = (k) => {

@@ -125,7 +125,7 @@ const buildTable = (host, title, columns, given, { first = FIRST_ROWS, line = ()
   const refresh = () => {
     const sorted = sort ? [...kept].sort(compare(sort)) : kept;
     const shown = all ? sorted : sorted.slice(0, first);
-    body.replaceChildren(...shown.map(lineOf));
+    fillList(body, shown, lineOf);
     says.textContent = shown.length < kept.length ? `${whole(shown.length)} of ${whole(kept.length)} ` : kept.length ? "" : "None.";
     more.textContent = `Show all ${whole(kept.length)}`;
     more.hidden = shown.length === kept.length;
