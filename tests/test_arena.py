@@ -8,16 +8,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.metrics import average_precision_score, f1_score
+from sklearn.metrics import average_precision_score, f1_score, pairwise_distances
 
 from homi import HOMICV
 from homi.benchmark import arena, compute, runner
 from homi.benchmark.cells import Cell
+from homi.benchmark.elsewhere import python_of
 from homi.benchmark.experiment import Experiment, Large, Limit
 from homi.benchmark.experiment_file import read_experiment
 from homi.benchmark.limited import Stopped, within
 from homi.benchmark.measures import MEASURES, Outcome, measure
 from homi.benchmark.methods import ARENA
+from homi.benchmark.rival import Rows
 from homi.benchmark.store import recall, store, stored
 from homi.benchmark.usage import saved_bytes
 from homi.datasets.registry import registry
@@ -26,10 +28,21 @@ ARENA_FILE = Path(__file__).parents[1] / "benchmarks" / "arena.toml"
 
 #: Entries that take seconds even on few rows.
 LONG = {"arena-ecc-trees", "arena-powerset-forest", "arena-forest", "arena-catboost"}
-LONG |= {"arena-network", "arena-extra-trees"}
+LONG |= {"arena-network", "arena-extra-trees", "arena-boomer", "arena-xrfm"}
 
 #: Packages of entries that the extra "arena" installs.
 PACKAGES = {f"arena-{name}": name for name in ("lightgbm", "xgboost", "catboost")}
+
+
+#: Packages of entries with an environment of their own.
+ELSEWHERE = {"arena-boomer": "mlrl-boomer", "arena-xrfm": "xrfm"}
+
+
+def has_environment(package):
+    try:
+        return python_of(package).exists()
+    except FileNotFoundError:
+        return False
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +61,8 @@ def rows():
 )
 @pytest.mark.filterwarnings("ignore")
 def test_an_entry_answers_and_holds_rows_out(name, rows):
+    if (elsewhere := ELSEWHERE.get(name)) and not has_environment(elsewhere):
+        pytest.skip(f"{elsewhere} has no environment: HOMI_ARENA_ENVS")
     package = PACKAGES.get(name)
     if package and importlib.util.find_spec(package) is None:
         pytest.skip(f"{package} is not installed: pip install 'homi-learn[arena]'")
@@ -82,6 +97,30 @@ def test_the_best_setting_of_held_out_rows_is_taken(rows):
         value = average_precision_score(Y[held].ravel(), scores.ravel())
         values[tuple(setting.values())] = value
     assert values[tuple(chosen.values())] == max(values.values())
+
+
+def test_leave_one_out_of_distances_is_that_of_fits_without_the_row(rows):
+    X, Y = rows
+    model = ARENA["arena-ml-mlm"]()
+    setting = {"scale": "maxabs"}
+    _, fitted, scores = model._fit_model(Rows(X, Y > 0), setting, None)
+    scaled = fitted.scaler.transform(X)
+    K, D = pairwise_distances(scaled), pairwise_distances(Y.astype(float))
+    K -= 1e-6 * K.mean() * np.eye(90)
+    for i in (0, 7, 50):
+        rest = np.arange(90) != i
+        distances = K[i, rest] @ np.linalg.solve(
+            K[np.ix_(rest, rest)], D[rest][:, rest]
+        )
+        weights = np.maximum(distances, 1e-3) ** -fitted.power
+        expected = weights @ Y[rest] / weights.sum() - 0.5
+        np.testing.assert_allclose(scores[i], expected, atol=1e-6)
+
+
+def test_an_environment_that_is_not_there_is_named(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOMI_ARENA_ENVS", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match="no environment of mlrl-boomer at"):
+        python_of("mlrl-boomer")
 
 
 def test_our_entry_is_homicv_with_its_defaults(rows):

@@ -108,8 +108,10 @@ def _entered(model: Any, given: Split, names: Iterable[str]) -> Fields:
     usage, started = Usage(), time.perf_counter()
     model.fit(*given.train)
     fitted, fit_cost = time.perf_counter(), usage.seconds()
+    start = getattr(model, "start_seconds_", 0.0)
     answers = model.answers(given.test.X)
     ended, predict_cost = time.perf_counter(), usage.seconds()
+    predict_cost -= getattr(model, "start_seconds_", 0.0) - start
     rows, held_out = model.held_out_
     outcome = Outcome(
         given.test.Y > 0,
@@ -123,7 +125,7 @@ def _entered(model: Any, given: Split, names: Iterable[str]) -> Fields:
     return {
         "metrics": metrics | measure(outcome, names),
         "seconds": {"fit": fitted - started, "predict": ended - fitted},
-        "cost": cost(fit_cost, predict_cost, usage, model.model_),
+        "cost": cost(fit_cost - start, predict_cost, usage, model.model_),
         "setting": model.setting_,
     }
 

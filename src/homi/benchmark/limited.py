@@ -70,7 +70,7 @@ def _answer(receiver: Connection, process: Any, seconds: float) -> Any:
         raise RuntimeError(f"its process ended with {process.exitcode}") from None
     if kind == "failed":
         raise RuntimeError(value)
-    return Stopped("memory") if kind == "memory" else value
+    return value if kind == "value" else Stopped(kind)
 
 
 def _work(
@@ -89,6 +89,8 @@ def _work(
         sender.send(("value", function(*arguments)))
     except MemoryError:
         sender.send(("memory", ""))
+    except TimeoutError:  # of a process that this one has started
+        sender.send(("time", ""))
     except Exception as error:  # whatever it is, it belongs to this call
         message = f"{type(error).__name__}: {error}"
         lacks = any(words in message for words in _NO_MEMORY)

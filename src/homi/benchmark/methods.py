@@ -19,7 +19,9 @@ from homi.benchmark.baselines import (
     TunedNystroemRidge,
     TunedRidge,
 )
+from homi.benchmark.elsewhere import BoomerRival, XRFMRival
 from homi.benchmark.homicv_variants import BestHOMI
+from homi.benchmark.rival_distances import DistancesRival
 from homi.benchmark.rival_trees import (
     CatBoostRival,
     ExtraTreesRival,
@@ -114,6 +116,9 @@ ARENA: dict[str, type[MultiLabelClassifier]] = {
     "arena-ecc-logistic": ChainsRival,
     "arena-ecc-trees": TreeChainsRival,
     "arena-powerset-forest": PowersetRival,
+    "arena-ml-mlm": DistancesRival,
+    "arena-boomer": BoomerRival,
+    "arena-xrfm": XRFMRival,
 }
 
 EVERYTHING = METHODS | BASELINES | ABLATIONS | BEST | ARENA
