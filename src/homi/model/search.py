@@ -58,8 +58,9 @@ class Stage(NamedTuple):
     def __str__(self) -> str:
         """Return a line for ``verbose=1``."""
         rest = ", out of time" if self.cut_short else ""
+        count = f"{self.candidates} candidates on " if self.candidates else ""
         return (
-            f"{self.stage}: {self.candidates} candidates on {self.rows:,} rows, best "
+            f"{self.stage}: {count}{self.rows:,} rows, best "
             f"score {self.best_score:.4g}, {self.seconds:.1f} s{rest}"
         )
 
@@ -129,6 +130,8 @@ class Search:
         """Run a stage, and add it to the report; rows are those of the search."""
         started, before = time.monotonic(), len(self.tried)
         was_cut_short, self.was_cut_short = self.was_cut_short, False
+        best = f", best score {self.best.value:.4g}" if self.tried else ""
+        log.info("%s%s", name, best)
         done = stage()
         count, took = len(self.tried) - before, time.monotonic() - started
         if count or done is not None or self.was_cut_short:

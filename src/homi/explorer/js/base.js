@@ -128,7 +128,7 @@ const openRow = (k) => {
 const dot = (label) => make("span", { class: `dot g${labels.groups[label] % 10}`, "aria-hidden": "true" });
 
 // Elements of a long list: the first are there at once, the others frame by frame.
-const SLICE = 50;
+const SLICE = 30;
 const fillings = new WeakMap();
 const fillList = (host, items, element, first = SLICE) => {
   const own = {}; // a later filling ends this one
