@@ -280,10 +280,10 @@ def instead(results: Results) -> Table:
 
 
 def _better(results: Results, dataset: str, metric: str) -> str:
-    means = results.means(metric)
-    if dataset not in means.index or np.isnan(means.loc[dataset].get(OURS, np.nan)):
+    means, whole = results.means(metric), results.whole()
+    if dataset not in whole.index or not whole.loc[dataset].get(OURS, False):
         return NOT_RUN
-    row = means.loc[dataset].dropna()
+    row = means.loc[dataset].where(whole.loc[dataset]).dropna()
     best = str(row.idxmax() if greater(metric) else row.idxmin())
     if best == OURS:
         return "–"
