@@ -23,9 +23,9 @@ from threadpoolctl import threadpool_limits
 from homi import HOMICV
 from homi.datasets import load, train_test_split
 from homi.metrics import METRICS, PAPER_METRICS, evaluate
-from homi.tables.features import Features, TableParts
+from homi.tables.features import Features, TableParts, sample_of
 from homi.tables.sentence_encoder import SentenceEncoder
-from homi.tables.vectorizer import TableVectorizer, held_out_score, sample_of
+from homi.tables.vectorizer import TableVectorizer, held_out_score
 
 SHOWN = (*PAPER_METRICS, "macro_f1")
 
@@ -102,13 +102,13 @@ def table(option: str) -> Any:
 CHARACTERS = {"analyzer": "char_wb", "ngram_range": (2, 4), "max_features": 5000}
 #: Name -> how features are made, and whether they need the encoder.
 OPTIONS = {
-    "TF-IDF of 2,000 words (the default)": (tfidf(words(max_features=2000)), False),
+    "TF-IDF of 2,000 words (`tfidf`)": (tfidf(words(max_features=2000)), False),
     "TF-IDF of 5,000 words": (tfidf(words(max_features=5000)), False),
     "TF-IDF of 5,000 words and pairs of words": (
         tfidf(words(max_features=5000, ngram_range=(1, 2))),
         False,
     ),
-    "TF-IDF of 2,000 words and 5,000 n-grams of characters": (
+    "TF-IDF of 2,000 words and 5,000 n-grams of characters (`characters`)": (
         tfidf(
             FeatureUnion(
                 [("words", words(max_features=2000)), ("letters", words(**CHARACTERS))]
@@ -116,8 +116,8 @@ OPTIONS = {
         ),
         False,
     ),
-    "embeddings": (table("embeddings"), True),
-    "TF-IDF of 2,000 words, and embeddings": (table("both"), True),
+    "embeddings (`embeddings`)": (table("embeddings"), True),
+    "TF-IDF of 2,000 words, and embeddings (`both`)": (table("both"), True),
 }
 
 

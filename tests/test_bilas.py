@@ -128,7 +128,7 @@ def test_it_says_that_it_is_a_reconstruction():
     ("name", "printed"),
     [
         ("emotions", (0.233, 0.217, 0.357, 0.758)),
-        ("yeast", (0.198, 0.162, 0.223, 0.650)),
+        pytest.param("yeast", (0.198, 0.162, 0.223, 0.650), marks=pytest.mark.slow),
         pytest.param("scene", (0.097, 0.075, 0.229, 0.920), marks=pytest.mark.slow),
         pytest.param("CAL500", (0.138, 0.181, 0.115, 0.533), marks=pytest.mark.slow),
     ],

@@ -227,7 +227,7 @@ def test_small_files_take_little_memory(small_files):
     [
         (".arff", ARFF + b"0,0\n" * 80_000),
         (".arff", ARFF + b"{}\n" * 60_000),
-        (".libsvm", b"1 1:1 2:2\n" * 30_000),
+        (".libsvm", b"1 1:1 2:2\n" * 15_000),
         (".csv", b"a,y\n" + b"0,0\n" * 80_000),
         (".npz", npz(X=zeros(10**5, 10), Y=zeros(10**5, 1))),
         (".parquet", parquet({"a": zeros(10**5), "y": zeros(10**5)})),

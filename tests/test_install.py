@@ -266,7 +266,9 @@ def test_the_python_of_the_readme_runs(capsys):
         r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S
     )
     assert len(block.strip().splitlines()) <= 12
-    exec(compile(block, "README.md", "exec"), {})
+    assert "[::4]" in block
+    fewer = block.replace("[::4]", "[::20]")  # seconds instead of many
+    exec(compile(fewer, "README.md", "exec"), {})
     assert capsys.readouterr().out
 
 

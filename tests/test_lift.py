@@ -177,7 +177,7 @@ def test_equal_rows_raise_no_warning():
     ("name", "means"),
     [
         ("emotions", (0.179, 0.140, 0.221, 0.858)),
-        ("yeast", (0.197, 0.166, 0.228, 0.709)),
+        pytest.param("yeast", (0.197, 0.166, 0.228, 0.709), marks=pytest.mark.slow),
         pytest.param("scene", (0.083, 0.064, 0.201, 0.945), marks=pytest.mark.slow),
     ],
 )

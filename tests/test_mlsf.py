@@ -114,7 +114,7 @@ def test_scores_are_probabilities_around_one_half():
     ("name", "means"),
     [
         ("emotions", (0.224, 0.181, 0.319, 0.816)),
-        ("yeast", (0.210, 0.201, 0.261, 0.631)),
+        pytest.param("yeast", (0.210, 0.201, 0.261, 0.631), marks=pytest.mark.slow),
         pytest.param("scene", (0.128, 0.122, 0.345, 0.892), marks=pytest.mark.slow),
         pytest.param("birds", (0.050, 0.107, 0.701, None), marks=pytest.mark.slow),
         pytest.param("CAL500", (0.138, None, 0.128, None), marks=pytest.mark.slow),

@@ -256,3 +256,46 @@ def test_lists_in_parquet_have_a_budget(tmp_path, monkeypatch):
         options = ["--labels", "tag"] if name == "zeros" else ["--tags", "a"]
         error = run("fit", tmp_path / f"{name}.parquet", *options, code=1).stderr
         assert "need more than the 2 MB of memory" in error
+
+
+def words_with_parts(n=150):
+    """Texts of words that occur once; a label depends on how a word begins or ends."""
+    rng = np.random.default_rng(0)
+    letters = [
+        ["".join(rng.choice([*"aeioulmnt"], 7)) for _ in range(3)] for _ in "x" * n
+    ]
+    Y = (rng.random((n, 2)) < 0.5).astype(int)
+    texts = [
+        f"{'pre' * a}{one} {two} {three}{'ing' * b}"
+        for (one, two, three), (a, b) in zip(letters, Y, strict=True)
+    ]
+    return texts, Y
+
+
+def test_auto_takes_characters_where_they_are_better(tmp_path):
+    texts, Y = words_with_parts()
+    last = HOMICV(kernels=(), trees=False, logistic=False)
+    model = homi.table_model(classifier=last).fit(texts[:120], Y[:120])
+    vectorizer = model[0]
+    assert vectorizer.text_features_ == "characters"
+    assert vectorizer.text_scores_["characters"] > vectorizer.text_scores_["tfidf"]
+    assert np.mean(model.predict(texts[120:]) == Y[120:]) > 0.8
+    names = vectorizer.get_feature_names_out()
+    assert {"pre…", "…ing"} <= set(names)
+    assert len(set(names)) == len(names) == vectorizer.transform(texts[:1]).shape[1]
+    save(model, tmp_path / "model.homi")
+    again = load_model(tmp_path / "model.homi")
+    np.testing.assert_array_equal(
+        again.decision_function(texts[120:]), model.decision_function(texts[120:])
+    )
+    words = TfidfVectorizer(sublinear_tf=True, max_features=2000).fit(texts[:120])
+    found = TableVectorizer(text_features="tfidf").fit(texts[:120]).transform(texts)
+    np.testing.assert_array_equal(found.toarray(), words.transform(texts).toarray())
+
+
+def test_few_texts_and_texts_without_labels_become_words():
+    texts, Y = words_with_parts()
+    assert TableVectorizer().fit(texts[:99], Y[:99]).text_features_ == "tfidf"
+    assert TableVectorizer().fit(texts).text_features_ == "tfidf"
+    forced = TableVectorizer(text_features="characters").fit(texts[:9])
+    assert forced.letters_ is not None

@@ -485,7 +485,8 @@ def test_the_seed_and_nothing_else_decides_the_folds(rows):
 def test_two_classes_in_one_dimension(rows):
     X, Y = rows
     y = np.where(Y[:, 0] > 0, "yes", "no")
-    for inner in (HOMI(), LogisticRegression(), RandomForestClassifier(random_state=0)):
+    forest = RandomForestClassifier(10, random_state=0)
+    for inner in (HOMI(), LogisticRegression(), forest):
         model = TunedThresholds(inner, random_state=0).fit(X, y)
         assert list(model.classes_) == ["no", "yes"]
         assert (

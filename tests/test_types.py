@@ -110,10 +110,10 @@ HOMI(graph="exat")
 
 
 @pytest.fixture(scope="module")
-def mypy(tmp_path_factory, pytestconfig):
-    """Return the output of mypy for a script; runs share a cache, as do sessions."""
+def mypy(tmp_path_factory):
+    """Return the output of mypy for a script; its cache is kept beside ours."""
     directory = tmp_path_factory.mktemp("mypy")
-    cache = pytestconfig.cache.mkdir("mypy")
+    cache = Path(__file__).parents[1] / ".mypy_cache" / "script"
 
     def run(script):
         (directory / "script.py").write_text(script, encoding="utf-8")

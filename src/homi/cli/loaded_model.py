@@ -87,6 +87,7 @@ class LoadedModel:
     ) -> Matrix:
         """Return the features of texts beside other columns."""
         found, known = vectorizer.features_, [*self._columns_of_labels, *self.dropped]
+        found = replace(found, text=self.text)
         ours = {*found.sources, *known, *found.left_out}
         unknown = [name for name in file.names if name not in ours]
         _tell_unknown(unknown, file, quiet=quiet)
@@ -241,10 +242,13 @@ def load_for_rows(path: Path, text: list[str] | None = None) -> LoadedModel:
             f"{path} is refused: what it says of its columns makes no sense."
         ) from error
     if vectorizer is not None:
-        given, columns = [], None
+        columns, fitted_to = None, vectorizer.features_.text
+        if text and not fitted_to:
+            raise ValueError(f"{path} is not a model of texts; omit --text.")
+        given = text or fitted_to
     elif isinstance(inner, Pipeline) and not given:
         raise ValueError(f"{path} is a model of texts; pass --text with their column.")
-    if given and not isinstance(inner, Pipeline):
+    elif given and not isinstance(inner, Pipeline):
         raise ValueError(f"{path} is not a model of texts; omit --text.")
     if columns and len(columns.feature_names) != inner.n_features_in_:
         raise ModelFileError(

@@ -55,6 +55,7 @@ class TextFeaturesName(StrEnum):
 
     auto = "auto"
     tfidf = "tfidf"
+    characters = "characters"
     embeddings = "embeddings"
     both = "both"
 
@@ -191,8 +192,8 @@ TextFeaturesChoice = Annotated[
     TextFeaturesName,
     typer.Option(
         "--text-features",
-        help="What texts become with --encoder; auto takes what is best on held-out "
-        "rows.",
+        help="What texts become: words (tfidf), also n-grams of characters, and with "
+        "--encoder embeddings, or both; auto takes what is best on held-out rows.",
     ),
 ]
 Budget = Annotated[

@@ -15,13 +15,14 @@ from sklearn.pipeline import Pipeline
 
 from homi import HOMI, HOMICV
 from homi.cli.opened_file import with_file_name
-from homi.cli.options import Recipe
+from homi.cli.options import Recipe, TextFeaturesName
 from homi.cli.source import LabeledRows, take_rows
 from homi.datasets.cache import file_sha256
 from homi.io import save
 from homi.model.cost import Size, measure_rates, plan
 from homi.tables import TableVectorizer
 from homi.tables.columns import Columns
+from homi.tables.vectorizer import MOST_NGRAMS, tries_characters
 from homi.thresholds import TunedThresholds
 from homi.typing import Fields
 
@@ -76,8 +77,8 @@ def table_vectorizer(recipe: Recipe) -> TableVectorizer:
 
 def is_mixed(recipe: Recipe, given: LabeledRows) -> bool:
     """Return True if a TableVectorizer makes the features."""
-    is_encoded = recipe.encoder is not None and given.texts is not None
-    return is_encoded or given.is_mixed
+    is_chosen = recipe.encoder is not None or not recipe.paper
+    return given.is_mixed or (given.texts is not None and is_chosen)
 
 
 def fit_columns(recipe: Recipe, given: LabeledRows, rows: Any) -> tuple[Columns, Any]:
@@ -140,14 +141,26 @@ def expected_seconds(recipe: Recipe, given: LabeledRows) -> float | None:
     if recipe.paper:
         return None
     table, texts, vectors, _ = given.parts
-    n, n_words = len(given.Y), 0 if texts is None else recipe.max_words
+    n, (n_words, stored) = len(given.Y), _text_size(recipe, texts or [])
     dense = 0 if table is None else len(table.names)
     dense += 0 if vectors is None else vectors.shape[1]
-    stored = n * dense + sum(len(set(text.split())) for text in texts or ())
-    size = Size(n, dense + n_words, len(given.label_names), stored)
+    size = Size(n, dense + n_words, len(given.label_names), n * dense + stored)
     found = plan(size, measure_rates())
     seconds = found.seconds if recipe.linear else found.seconds_with_trees
     return min(float(seconds), recipe.time_budget or float("inf"))
+
+
+def _text_size(recipe: Recipe, texts: Sequence[str]) -> tuple[int, int]:
+    """Return the number of features of texts, and estimate that of values not 0."""
+    if not texts:
+        return 0, 0
+    n_words = recipe.max_words, sum(len(set(text.split())) for text in texts)
+    options = (TextFeaturesName.auto, TextFeaturesName.characters)
+    if recipe.text_features not in options or not tries_characters(texts):
+        return n_words
+    # Longer texts repeat more of their n-grams: measured on python-functions.
+    n_ngrams = sum(7 * len(text) ** 0.7 for text in texts)
+    return n_words[0] + MOST_NGRAMS, n_words[1] + int(n_ngrams)
 
 
 def write_model(made: Made, given: LabeledRows, output: Path) -> None:

