@@ -319,8 +319,9 @@ def page(done: list[Any]) -> str:
         f"Written by `python benchmarks/meka.py`: MEKA {VERSION}, with the MULAN that "
         "it wraps, and the nearest method of homi, on the same folds of the clean "
         "protocol, both with one thread; labels by each one's own rule, in MEKA a "
-        "threshold of 0.5. Processor seconds of fit and prediction; those of MEKA are less a run that learns nothing, that "
-        "is without the start of the virtual machine and the reading of files. "
+        "threshold of 0.5. Processor seconds of fit and prediction; those of MEKA are "
+        "less a run that learns nothing, that is without the start of the virtual "
+        "machine and the reading of files. "
         "MEKA prints three digits of its confidences, so more labels are tied. "
         f"{java_version.stderr.splitlines()[0]}; Python {platform.python_version()}, "
         f"numpy {np.__version__}, scikit-learn {sklearn.__version__}.\n",
