@@ -103,6 +103,8 @@ def test_the_command(few_rows, small_file, tmp_path):
     assert "clean  yeast  HOMI  fold 1" in first.output
     again = call(app, ["bench", "run", *arguments, "--methods", "HOMI"])
     assert "0 of 4 tasks to run" in again.output
+    forced = call(app, ["bench", "run", *arguments, "--methods", "HOMI", "--again"])
+    assert "4 of 4 tasks to run" in forced.output
     state = call(app, ["bench", "status", *arguments])
     assert "4 of 8 tasks are there" in state.output
     assert "ML-LRC" in state.output
