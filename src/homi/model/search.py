@@ -29,6 +29,9 @@ T = TypeVar("T")
 
 log = logging.getLogger("homi")
 
+#: Relative difference of objectives up to which scaled and unscaled rows are equal.
+_EQUAL = 1e-5
+
 
 class Candidate(NamedTuple):
     """Parameters and their cross-validated objective."""
@@ -314,10 +317,21 @@ class Search:
         self.tried += group
         best = max(group, key=lambda candidate: candidate.value)
         self.reached[choice] = best.value
-        if first or best.value > self.best.value:
+        if first or self._beats(best.value, choice):
             self.best, self.choice, self.space = best, choice, space
             self.graph = Graph(space)
         self.after(self)
+
+    def _beats(self, value: float, choice: FeatureChoice) -> bool:
+        """Return True if a choice is better than the best; of equals, scaled rows are.
+
+        Sparse rows are tried as they are first, dense ones scaled first, and features
+        of variance 1 give both the same model but for rounding.
+        """
+        equal = np.isclose(value, self.best.value, rtol=_EQUAL, atol=0.0)
+        if equal and choice.standardize != self.choice.standardize:
+            return choice.standardize
+        return value > self.best.value
 
     def _ridges(self, space: FeatureSpace) -> Callable[[float], Array]:
         """Return a function from λ to held-out scores, by folds if labels are missing.
