@@ -29,6 +29,7 @@ ARENA_FILE = Path(__file__).parents[1] / "benchmarks" / "arena.toml"
 #: Entries that take seconds even on few rows.
 LONG = {"arena-ecc-trees", "arena-powerset-forest", "arena-forest", "arena-catboost"}
 LONG |= {"arena-network", "arena-extra-trees", "arena-boomer", "arena-xrfm"}
+LONG |= {"arena-ecc-logistic", "arena-linear-svm"}
 
 #: Packages of entries that the extra "arena" installs.
 PACKAGES = {f"arena-{name}": name for name in ("lightgbm", "xgboost", "catboost")}
@@ -195,7 +196,7 @@ def test_limits_stop_what_takes_too_much():
         within(1, 4, fail)
     started = time.perf_counter()
     assert within(1 / 60, 4, work_forever) == Stopped("time")
-    assert time.perf_counter() - started < 10
+    assert time.perf_counter() - started < 60
 
 
 SMALL = Experiment(

@@ -256,12 +256,18 @@ def not_first(results: Results, chosen: Chosen, where: str) -> list[str]:
         means = ranked(results, chosen, metric)
         ranks = average_ranks(means, greater_is_better=greater(metric))
         first = str(ranks.idxmin())
-        if ranks[OURS] > ranks.min():
-            place = int((ranks < ranks[OURS]).sum()) + 1
-            lines.append(
-                f"- {title}, {where}: place {place}, average rank {ranks[OURS]:.2f} "
-                f"against {ranks[first]:.2f} of {shown(first)}."
-            )
+        if ranks[OURS] == ranks.min():
+            continue
+        place = int((ranks < ranks[OURS]).sum()) + 1
+        line = (
+            f"- {title}, {where}: place {place}, average rank {ranks[OURS]:.2f} "
+            f"against {ranks[first]:.2f} of {shown(first)}"
+        )
+        others = ranks[[m for m in ranks.index if not m.startswith(OURS)]]
+        if first.startswith(OURS) and len(others):
+            rival = str(others.idxmin())
+            line += f", and {others[rival]:.2f} of the best rival, {shown(rival)}"
+        lines.append(f"{line}.")
     return lines
 
 
@@ -280,10 +286,10 @@ def instead(results: Results) -> Table:
 
 
 def _better(results: Results, dataset: str, metric: str) -> str:
-    means = results.means(metric)
-    if dataset not in means.index or np.isnan(means.loc[dataset].get(OURS, np.nan)):
+    means, whole = results.means(metric), results.whole()
+    if dataset not in whole.index or not whole.loc[dataset].get(OURS, False):
         return NOT_RUN
-    row = means.loc[dataset].dropna()
+    row = means.loc[dataset].where(whole.loc[dataset]).dropna()
     best = str(row.idxmax() if greater(metric) else row.idxmin())
     if best == OURS:
         return "–"

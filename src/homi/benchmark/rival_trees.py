@@ -21,6 +21,8 @@ from homi.typing import Array, Fields, Matrix
 #: Rows times labels above which the leaves of forests must be larger: a leaf holds a
 #: share for every label.
 _MANY = 500_000
+#: Features up to which half of them are tried at every split, too.
+_FEW_FEATURES = 500
 #: Most rounds of boosting, and rounds without a gain after which it stops.
 _ROUNDS, _PATIENCE = 500, 25
 
@@ -37,6 +39,7 @@ class ForestRival(Rival):
     def _settings(self, rows: Rows) -> list[Fields]:
         leaves = (1, 3) if rows.Y.size <= _MANY else (5, 10)
         grid = [(leaf, "sqrt") for leaf in leaves] + [(leaves[0], 0.2)]
+        grid += [(leaves[0], 0.5)] if rows.X.shape[1] <= _FEW_FEATURES else []
         return [{"min_samples_leaf": leaf, "max_features": m} for leaf, m in grid]
 
     def _fit_model(self, rows: Rows, setting: Fields, held: Rows | None) -> Any:

@@ -84,7 +84,7 @@ class NystroemRival(_Pipeline):
     _margins = True
 
     def _settings(self, rows: Rows) -> list[Fields]:
-        return [{"gamma": g / rows.X.shape[1]} for g in (0.1, 0.3, 1.0)]
+        return [{"gamma": g / rows.X.shape[1]} for g in (0.1, 0.3, 1.0, 3.0)]
 
     def _estimator(self, setting: Fields, rows: Rows) -> BaseEstimator:
         kernel = Nystroem(
@@ -114,7 +114,7 @@ class RBFSVMRival(_Pipeline):
     _margins = True
 
     def _settings(self, rows: Rows) -> list[Fields]:
-        widths = (0.1, 0.3, 1.0)
+        widths = (0.3, 1.0, 3.0)
         return [
             {"C": C, "gamma": g / rows.X.shape[1]} for C in (1.0, 10.0) for g in widths
         ]
@@ -154,7 +154,7 @@ class ChainsRival(_Own):
     """Ten classifier chains of logistic regressions: C and the scaling are tuned."""
 
     def _settings(self, rows: Rows) -> list[Fields]:
-        return _grid("C", standard=(0.001, 0.01, 0.1), maxabs=(0.1, 1.0, 10.0))
+        return _grid("C", standard=(0.001, 0.01, 0.1), maxabs=(1.0, 10.0, 100.0))
 
     def _estimator(self, setting: Fields) -> MultiLabelClassifier:
         return EnsembleOfChains(

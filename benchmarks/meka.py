@@ -1,0 +1,368 @@
+"""MEKA, and the MULAN that it wraps, beside homi: the same folds, times and quality.
+
+Maven fetches MEKA by its coordinates into a build directory; nothing of it is
+committed. MEKA reads the folds as ARFF files and prints its confidences. Results are
+appended to a journal, so that a run that was stopped goes on where it was. Without
+Java or Maven the script says so and writes nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import sklearn
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+from threadpoolctl import threadpool_limits
+
+from homi import HOMICV
+from homi.arrays import dense
+from homi.benchmark.protocols import Split, split
+from homi.benchmark.tables import Entry, Table
+from homi.datasets import Dataset, write
+from homi.estimators import (
+    HOMER,
+    RAKEL,
+    BinaryRelevance,
+    CalibratedLabelRanking,
+    ClassifierChain,
+    EnsembleOfChains,
+    LabelPowerset,
+    MLkNN,
+)
+from homi.metrics import macro_auc, micro_f1, ranking_loss
+
+VERSION = "1.9.7"
+DATASETS = ("emotions", "birds", "Water-quality", "yeast", "scene", "enron")
+#: Processor seconds that a run of MEKA may take.
+LIMIT = 1200
+
+POM = f"""<project xmlns="http://maven.apache.org/POM/4.0.0">
+<modelVersion>4.0.0</modelVersion>
+<groupId>homi</groupId><artifactId>meka-beside-homi</artifactId><version>1</version>
+<dependencies><dependency>
+<groupId>net.sf.meka</groupId><artifactId>meka</artifactId><version>{VERSION}</version>
+</dependency></dependencies></project>
+"""
+
+TREE, MACHINE = "weka.classifiers.trees.J48", "weka.classifiers.functions.SMO"
+#: C = 1 of homi is a ridge of 1/2: Weka does not halve the squared norm.
+LOGISTIC = "weka.classifiers.functions.Logistic -- -R"
+ML = "meka.classifiers.multilabel"
+
+
+def tree() -> DecisionTreeClassifier:
+    """Return what is nearest to J48: entropy, two rows in a leaf."""
+    return DecisionTreeClassifier(criterion="entropy", min_samples_leaf=2)
+
+
+def machine() -> Any:
+    """Return what is nearest to SMO: features from 0 to 1, C = 1."""
+    return make_pipeline(MinMaxScaler(), LinearSVC(C=1.0, loss="hinge"))
+
+
+class Pair(NamedTuple):
+    """A method of MEKA, what is nearest to it in homi, and how they differ."""
+
+    meka: str
+    ours: Callable[[], Any] | None
+    note: str
+    #: Whether both fit the same model, so that their scores can be compared.
+    same: bool = False
+
+
+PAIRS = {
+    "BR, logistic": Pair(
+        f"{ML}.BR -W {LOGISTIC} 0.5",
+        lambda: BinaryRelevance(loss="log"),
+        "the same model",
+        same=True,
+    ),
+    "BR, J48": Pair(
+        f"{ML}.BR -W {TREE}",
+        lambda: BinaryRelevance(tree(), standardize=False),
+        "J48 prunes its trees, those of scikit-learn are not pruned",
+    ),
+    "BR, SMO": Pair(
+        f"{ML}.BR -W {MACHINE}",
+        lambda: BinaryRelevance(machine(), standardize=False),
+        "SMO gives 0 or 1, homi margins",
+    ),
+    "CC, logistic": Pair(
+        f"{ML}.CC -W {LOGISTIC} 0.5",
+        lambda: ClassifierChain(loss="log"),
+        "MEKA gives 0 or 1, homi probabilities; the order of the labels is random",
+    ),
+    "CC, J48": Pair(
+        f"{ML}.CC -W {TREE}",
+        lambda: ClassifierChain(tree(), standardize=False),
+        "as BR, J48; random order",
+    ),
+    "ECC of 10, logistic": Pair(
+        f"{ML}.meta.BaggingML -I 10 -P 100 -W {ML}.CC -- -W {LOGISTIC} 0.5",
+        lambda: EnsembleOfChains(n_chains=10, loss="log"),
+        "random orders and rows; MEKA averages votes, homi probabilities",
+    ),
+    "ECC of 10, J48": Pair(
+        f"{ML}.meta.BaggingML -I 10 -P 100 -W {ML}.CC -- -W {TREE}",
+        lambda: EnsembleOfChains(tree(), n_chains=10, standardize=False),
+        "as ECC, logistic; trees as BR, J48",
+    ),
+    "RAkEL, 10 sets of 3, J48": Pair(
+        f"{ML}.RAkEL -k 3 -M 10 -W {TREE}",
+        lambda: RAKEL(tree(), labelset_size=3, n_labelsets=10, standardize=False),
+        "random label sets; trees as BR, J48",
+    ),
+    "CLR, logistic": Pair(
+        f"{ML}.MULAN -S CLR -W {LOGISTIC} 16.667",
+        lambda: CalibratedLabelRanking(C=0.03),
+        "Weka scales features anew for the rows of each pair of labels, homi once for "
+        "all rows; homi subtracts the votes of the virtual label, MEKA does not",
+        same=True,
+    ),
+    "ML-kNN, k = 10": Pair(
+        f"{ML}.MULAN -S MLkNN",
+        lambda: make_pipeline(MinMaxScaler(), MLkNN(10)),
+        "the same model; rows at equal distances may differ",
+        same=True,
+    ),
+    "HOMER, 3 children, J48": Pair(
+        f"{ML}.MULAN -S HOMER.BalancedClustering.3.BR -W {TREE}",
+        lambda: HOMER(BinaryRelevance(tree(), standardize=False), n_children=3),
+        "random clusters; trees as BR, J48",
+    ),
+    "EPS of 10, J48": Pair(
+        f"{ML}.meta.BaggingML -I 10 -P 67 -W {ML}.PS -- -P 1 -N 1 -W {TREE}",
+        None,
+        "homi prunes label sets (below) and has no ensemble of them",
+    ),
+    "PS, J48": Pair(
+        f"{ML}.PS -P 1 -W {TREE}",
+        lambda: LabelPowerset(tree(), min_rows=2, standardize=False),
+        "trees as BR, J48",
+    ),
+    "HOMICV": Pair("", HOMICV, "the model that homi recommends"),
+}
+
+#: A run of MEKA that learns nothing: the time of the virtual machine and of the files.
+NOTHING = f"{ML}.MajorityLabelset"
+
+
+def main() -> None:
+    arguments = parse()
+    for program in ("java", "mvn"):
+        if shutil.which(program) is None:
+            print(f"skipped: {program} is not installed", file=sys.stderr)
+            return
+    jars = fetched(arguments.build)
+    journal = arguments.build / "results.jsonl"
+    done = [json.loads(line) for line in journal.open()] if journal.exists() else []
+    keys = {tuple(r["key"]) for r in done}
+    for fold in range(arguments.folds):
+        for dataset in arguments.datasets:
+            todo = [n for n in PAIRS if (dataset, fold, n) not in keys]
+            if not todo:
+                continue
+            for record in measured(dataset, fold, todo, jars):
+                done.append(record)
+                with journal.open("a") as out:
+                    out.write(json.dumps(record) + "\n")
+                print(record["key"], record["meka"], record["ours"], flush=True)
+                arguments.output.write_text(page(done), encoding="utf-8")
+    arguments.output.write_text(page(done), encoding="utf-8")
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--datasets", nargs="+", default=DATASETS)
+    parser.add_argument("--folds", type=int, default=2, help="of the five, to run")
+    parser.add_argument("--build", type=Path, default=Path("build/meka"))
+    output = Path("docs/measured/meka.md")
+    parser.add_argument("--output", type=Path, default=output)
+    return parser.parse_args()
+
+
+def fetched(build: Path) -> Path:
+    """Return the directory of MEKA's jars, fetched by Maven if it is not there."""
+    jars = build / "lib"
+    if not (jars / f"meka-{VERSION}.jar").exists():
+        build.mkdir(parents=True, exist_ok=True)
+        (build / "pom.xml").write_text(POM, encoding="utf-8")
+        command = ["mvn", "-q", "-B", "dependency:copy-dependencies"]
+        where = f"-DoutputDirectory={jars.absolute()}"
+        subprocess.run([*command, where], cwd=build, check=True)
+    return jars
+
+
+def measured(dataset: str, fold: int, names: list[str], jars: Path) -> Any:
+    given = split("clean", dataset, fold, 5)
+    with tempfile.TemporaryDirectory() as place:
+        files = [Path(place) / "train.arff", Path(place) / "test.arff"]
+        for path, rows in zip(files, (given.train, given.test), strict=True):
+            # MEKA needs no names, and some are not to its taste.
+            features = [f"f{j}" for j in range(rows.X.shape[1])]
+            labels = [f"y{j}" for j in range(rows.Y.shape[1])]
+            write(Dataset(rows.X, rows.Y, features, labels), path)
+        start, _ = java(NOTHING, files, jars, given.test.Y)
+        for name in names:
+            pair = PAIRS[name]
+            theirs = scores = None
+            if pair.meka:
+                theirs, scores = of_meka(pair.meka, files, jars, given, start or 0.0)
+            ours, own = of_homi(pair.ours, given)
+            gap = None
+            if scores is not None and own is not None and pair.same:
+                gap = alike(scores, own, votes=name.startswith("CLR"))
+            key = [dataset, fold, name]
+            yield {"key": key, "meka": theirs, "ours": ours, "equal": gap}
+
+
+def alike(theirs: Any, ours: Any, *, votes: bool) -> float:
+    """Return the share of scores that differ by less than 0.002.
+
+    Of votes, those of the virtual label are a term that all labels of a row share.
+    """
+    if votes:
+        theirs, ours = (S - S.mean(axis=1, keepdims=True) for S in (theirs, 2 * ours))
+    return float(np.mean(np.abs(theirs - ours) < 0.002))
+
+
+def of_meka(
+    command: str, files: list[Path], jars: Path, given: Split, start: float
+) -> tuple[Any, Any]:
+    """Return seconds less those of a run that learns nothing, quality, and scores."""
+    seconds, scores = java(command, files, jars, given.test.Y)
+    if seconds is None:
+        return None, None
+    found = quality(given.test.Y, scores, scores > 0.5)
+    return [max(seconds - start, 0.0), *found], scores
+
+
+def java(
+    command: str, files: list[Path], jars: Path, Y: Any
+) -> tuple[float | None, Any]:
+    """Return processor seconds and confidences; None for a run over the limit."""
+    options = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=4", "-Xmx4g"]
+    name, _, rest = command.partition(" ")
+    known = ["-t", str(files[0]), "-T", str(files[1]), "-threshold", "0.5"]
+    known += ["-verbosity", "8"]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(
+        ["java", *options, "-cp", f"{jars}/*", name, *known, *rest.split()],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT)),
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode < 0 or done.returncode > 128:
+        return None, None
+    lines = re.findall(r"^\|\s*\d+ \[([01 ]+)\] \[([^\]]+)\]", done.stdout, re.M)
+    if len(lines) != len(Y):
+        raise RuntimeError(f"{command}: {done.stderr[-500:]}{done.stdout[-500:]}")
+    truth = np.array([line[0].split() for line in lines])
+    scores = np.array([line[1].split() for line in lines])
+    if not np.array_equal(truth.astype(int), Y):
+        raise RuntimeError(f"{command}: MEKA has other rows or labels")
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return seconds, scores.astype(float)
+
+
+def of_homi(make: Callable[[], Any] | None, given: Split) -> tuple[Any, Any]:
+    if make is None:
+        return None, None
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = make()
+        # SciPy and others are loaded by the first fit.
+        make().fit(dense(given.train.X[:60]), given.train.Y[:60])
+        started = time.process_time()
+        X = given.train.X if model_is_sparse(model) else dense(given.train.X)
+        new = given.test.X if model_is_sparse(model) else dense(given.test.X)
+        model.fit(X, given.train.Y)
+        P = np.asarray(model.predict_proba(new))
+        seconds = time.process_time() - started
+        labels = np.asarray(model.predict(new))
+    return [seconds, *quality(given.test.Y, P, labels)], P
+
+
+def model_is_sparse(model: Any) -> bool:
+    """Return False for pipelines that center their features."""
+    return not hasattr(model, "steps")
+
+
+def quality(Y: Any, scores: Any, labels: Any) -> list[float]:
+    auc = macro_auc(Y, scores, ties="half")
+    return [ranking_loss(Y, scores), auc, micro_f1(Y, labels)]
+
+
+def page(done: list[Any]) -> str:
+    java_version = subprocess.run(["java", "-version"], capture_output=True, text=True)
+    parts = [
+        "# Beside MEKA\n\n"
+        f"Written by `python benchmarks/meka.py`: MEKA {VERSION}, with the MULAN that "
+        "it wraps, and the nearest method of homi, on the same folds of the clean "
+        "protocol, both with one thread; labels by each one's own rule, in MEKA a "
+        "threshold of 0.5. Processor seconds of fit and prediction; those of MEKA are "
+        "less a run that learns nothing, that is without the start of the virtual "
+        "machine and the reading of files. "
+        "MEKA prints three digits of its confidences, so more labels are tied. "
+        f"{java_version.stderr.splitlines()[0]}; Python {platform.python_version()}, "
+        f"numpy {np.__version__}, scikit-learn {sklearn.__version__}.\n",
+    ]
+    columns = ("seconds", "ranking loss", "macro AUC", "micro F1")
+    for dataset in dict.fromkeys(r["key"][0] for r in done):
+        here = [r for r in done if r["key"][0] == dataset]
+        n_folds = len({r["key"][1] for r in here})
+        rows = [row(name, [r for r in here if r["key"][2] == name]) for name in PAIRS]
+        head = ("method", *(f"{c}, {who}" for c in columns for who in ("MEKA", "homi")))
+        caption = f"## {dataset}\n\nMeans of {n_folds} of 5 folds"
+        parts.append(Table(caption, (*head, "scores alike"), tuple(rows)).markdown())
+    notes = (f"- {name}: {pair.note}." for name, pair in PAIRS.items())
+    parts.append("## What differs\n\n" + "\n".join(notes) + "\n")
+    parts.append(
+        '"Scores alike" is the share of scores that differ by less than 0.002, where '
+        "both fit the same model; of CLR, the share of votes that are equal.\n"
+    )
+    return "\n".join(parts)
+
+
+def row(name: str, found: list[Any]) -> tuple[Entry, ...]:
+    entries = [Entry(name)]
+    for k in range(4):
+        for who in ("meka", "ours"):
+            values = [r[who][k] for r in found if r[who] is not None]
+            form = "{:.3g}" if k == 0 else "{:.4f}"
+            whole = values and len(values) == len(found)
+            text = form.format(np.mean(values)) if whole else _why(found, who)
+            entries.append(Entry(text))
+    equal = [r["equal"] for r in found if r["equal"] is not None]
+    return (*entries, Entry(f"{np.mean(equal):.3f}" if equal else ""))
+
+
+def _why(found: list[Any], who: str) -> str:
+    if not found:
+        return "not run"
+    name = found[0]["key"][2]
+    has = PAIRS[name].meka if who == "meka" else PAIRS[name].ours
+    return "over the limit" if has else "–"
+
+
+if __name__ == "__main__":
+    main()
