@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -329,7 +330,11 @@ def page(done: list[Any]) -> str:
     columns = ("seconds", "ranking loss", "macro AUC", "micro F1")
     for dataset in dict.fromkeys(r["key"][0] for r in done):
         here = [r for r in done if r["key"][0] == dataset]
-        n_folds = len({r["key"][1] for r in here})
+        counts = Counter(r["key"][1] for r in here)
+        whole = [fold for fold in counts if counts[fold] == len(PAIRS)]
+        # Folds that are under way wait until another one is complete.
+        here = [r for r in here if not whole or r["key"][1] in whole]
+        n_folds = len(whole) or len(counts)
         rows = [row(name, [r for r in here if r["key"][2] == name]) for name in PAIRS]
         head = ("method", *(f"{c}, {who}" for c in columns for who in ("MEKA", "homi")))
         caption = f"## {dataset}\n\nMeans of {n_folds} of 5 folds"
