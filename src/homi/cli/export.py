@@ -44,6 +44,11 @@ def export(
     check_output(onnx, "onnx", [model], force=force)
     with working("Exporting", quiet=quiet):
         loaded = load_for_rows(model)
+        if loaded.text:
+            raise ValueError(
+                f"{model}: a model of texts has no ONNX form; in Python, "
+                "homi.io.export_onnx(model[-1], path) exports what follows TF-IDF."
+            )
         outputs = export_onnx(loaded.model, onnx, input_type=input_type.value)
     names = None if loaded.columns is None else loaded.columns.feature_names
     if as_json:
