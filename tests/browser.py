@@ -200,8 +200,7 @@ class Opened:
 
     def know(self, label, value):
         """Say what is known in the list; return the milliseconds of the script."""
-        item = self.one(f"#known-list [data-know='{label} {value}']")
-        item.wait_for(state="attached")  # long lists come in slices
+        self.one("#known-list:not([data-filling])").wait_for(state="attached")
         return self.run(
             """([label, value]) => {
               const selector = `#known-list [data-know="${label} ${value}"]`;
@@ -215,7 +214,8 @@ class Opened:
 
     def probabilities(self):
         """Probabilities of the list of known labels, by label."""
-        items = self.one("#known-list li")
+        # Long lists come in slices.
+        items = self.one("#known-list:not([data-filling]) li")
         items.nth(len(self.names) - 1).wait_for(state="attached")
         read = "items => items.map(e => [+e.dataset.label, +e.dataset.p])"
         found = dict(items.evaluate_all(read))

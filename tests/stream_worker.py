@@ -2,7 +2,9 @@
 
 import multiprocessing
 import resource
+import sys
 import time
+from multiprocessing import forkserver
 
 import numpy as np
 
@@ -12,7 +14,23 @@ from homi.model import batches
 # Forked from a server that has imported everything: a kill costs no new import, and
 # no thread pool of the tests is inherited.
 CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["homi"])
+IMPORTED = [
+    "pytest",
+    "dask.dataframe",
+    "distributed",
+    "homi.estimators",
+    "homi.streams",
+]
+
+
+#: Bytes in which the peak of memory is told.
+UNIT = 1 if sys.platform == "darwin" else 1024
+
+
+def serve():
+    """Start the server, if it does not run; Dask forks its workers from it, too."""
+    CONTEXT.set_forkserver_preload(IMPORTED)
+    forkserver.ensure_running()
 
 
 def slow_batches(told):
@@ -93,12 +111,17 @@ def many_batches(count):
 
 
 def peak(count, told):
-    fit_stream(lambda: many_batches(count), small_model())
-    told.send(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+    """Tell by how many bytes a fit makes the peak of memory grow, after a first fit."""
+    peaks = []
+    for n_batches in (2, count):
+        fit_stream(lambda n=n_batches: many_batches(n), small_model())
+        peaks.append(UNIT * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+    told.send(peaks[1] - peaks[0])
 
 
 def start(target, *args):
     """A process, and the end of the pipe that it talks into."""
+    serve()
     ours, theirs = CONTEXT.Pipe(duplex=False)
     process = CONTEXT.Process(target=target, args=(*args, theirs))
     process.start()

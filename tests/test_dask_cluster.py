@@ -33,6 +33,10 @@ N, BLOCK = 1200, 150
 @pytest.fixture(scope="module")
 def client():
     """Two workers of one thread each, on loopback."""
+    if os.name == "posix":
+        import stream_worker
+
+        stream_worker.serve()
     with (
         dask.config.set(
             {

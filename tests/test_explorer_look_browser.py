@@ -180,6 +180,12 @@ def test_the_keyboard_reaches_everything_and_shows_where_it_is(six):
 def test_on_paper_everything_is_there(many):
     many.open()
     assert many.one("#quality-table tbody tr").count() < 983
+    # A capture of the full page has what is below the window.
+    skipped = """all => all.filter(
+        e => getComputedStyle(e).contentVisibility !== "visible").length"""
+    assert many.one("main *").evaluate_all(skipped) == 0
+    for section in many.one("main section.panel").all():
+        assert section.bounding_box()["height"] > 300
     many.page.emulate_media(media="print")
     many.one("#quality-table tbody tr").nth(982).wait_for(state="attached")
     assert many.one("#known-list li").count() == 983

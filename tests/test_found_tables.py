@@ -6,6 +6,8 @@ import gzip
 import io
 import json
 import lzma
+import re
+import shlex
 import sys
 import zipfile
 
@@ -615,3 +617,22 @@ def test_a_column_that_pyarrow_aborts_on(tmp_path):
     # An abort would end this process. Older pyarrow writes no histograms.
     with contextlib.suppress(ValueError):
         read(path, ["y"])
+
+
+def test_all_columns_that_cannot_be_read_are_told_at_once(tmp_path, monkeypatch):
+    lines = ["size,price,name,tag_a,tag_b"]
+    lines += [f"{i},{i},word,{i % 2},{i // 2 % 2}" for i in range(8)]
+    lines += ["9 cm,3 x,word,1,2"]
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join(lines) + "\n")
+    words = ["fit", str(path), "--labels", "tag_*", "-o", str(tmp_path / "m.homi")]
+    monkeypatch.setattr("sys.argv", ["homi", *words])
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 1
+    for text in ("3 columns cannot be read", "'9 cm'", "'3 x'", "'tag_b' is 2"):
+        assert text in result.stderr
+    (command,) = re.findall("`(.*)`", result.stderr)
+    ready = shlex.split(command)
+    drops = ["--drop", "size", "--drop", "price", "--drop", "tag_b"]
+    assert ready == ["homi", *words, *drops]
+    assert CliRunner().invoke(app, ready[1:]).exit_code == 0

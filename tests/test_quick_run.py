@@ -10,6 +10,7 @@ import time
 import pytest
 from typer.testing import CliRunner
 
+import stream_worker
 from experiments import files, records, report, run, start
 from homi.benchmark import compute
 from homi.cli.app import app
@@ -62,26 +63,19 @@ def test_interrupts_and_kills_change_nothing(quick_run, tmp_path):
     assert [name for name in found if found[name] != expected[name]] == []
 
 
-def test_a_cluster_gives_the_same_though_a_worker_dies(
-    quick_run, tmp_path, monkeypatch
-):
+def test_a_cluster_gives_the_same_though_a_worker_dies(quick_run, tmp_path):
     """Two real worker processes on loopback; one is killed in the middle."""
-    dask = pytest.importorskip("dask", reason="no extra dask")
     distributed = pytest.importorskip("distributed", reason="no extra dask")
-    monkeypatch.delenv("HOMI_DATA", raising=False)  # for the workers, as for runs
-    # A fork server may be older than this environment.
-    spawn = {"distributed.worker.multiprocessing-method": "spawn"}
-    with (
-        dask.config.set(spawn),
-        distributed.LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-            silence_logs=50,
-        ) as cluster,
-    ):
+    stream_worker.serve()
+    with distributed.LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        processes=True,
+        host="127.0.0.1",
+        dashboard_address="127.0.0.1:0",
+        silence_logs=50,
+        env={"HOMI_DATA": ""},  # none for the workers, as for runs
+    ) as cluster:
         victim = next(iter(cluster.workers.values())).pid
 
         def kill_in_the_middle():

@@ -418,10 +418,7 @@ def test_a_model_that_needs_all_rows_is_refused(rows):
 
 
 def test_memory_does_not_grow_with_the_rows():
-    """Peak memory of processes that read 10 or 100 batches of the same size."""
-    peaks = []
-    for count in (10, 100):
-        process, told = stream_worker.start(stream_worker.peak, count)
-        peaks.append(told.recv())
-        process.join()
-    assert peaks[1] < 1.1 * peaks[0]
+    """A hundred batches have 16 MB, of which a few are in memory at a time."""
+    process, told = stream_worker.start(stream_worker.peak, 100)
+    assert told.recv() < 8e6
+    process.join()

@@ -146,10 +146,9 @@ def test_the_commands_agree(here, tmp_path, name):
         words = "explain", model, test, "--row", i, "-o", page
         found = json.loads(run(*words, "--json"))["row"]["why"]
         said = [why["label"] for why in found if why["predicted"]]
-        # Predictions have no prefix; the page names the columns of the file.
-        labels = sorted(f"tag_{name}" for name in rows[i]["labels"])
+        labels = sorted(rows[i]["labels"])
         assert sorted(said) == labels
-        titles = re.findall(r": (tag_\w+),\s+(not )?predicted", run(*words))
+        titles = re.findall(r": (often|half|rare),\s+(not )?predicted", run(*words))
         shown = [label for label, no in titles if not no]
         assert sorted(shown) == labels
 
@@ -173,8 +172,8 @@ def test_the_best_threshold_is_one_of_the_scores_that_predict_writes(here, tmp_p
     run("predict", model, here / "test.csv", "--scores", "-o", output)
     tags, truth = pd.read_csv(output), pd.read_csv(here / "test.csv")
     for row in each:
-        y = truth[row["label"]] == 1
-        score = tags[f"score:{row['label'].removeprefix('tag_')}"]
+        y = truth[f"tag_{row['label']}"] == 1
+        score = tags[f"score:{row['label']}"]
         said = score > row["best_threshold"]
         f1 = 2 * (y & said).sum() / (y.sum() + said.sum())
         assert f1 == pytest.approx(row["best_f1"])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
+import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -22,6 +24,9 @@ from homi.datasets.dataset import Table
 from homi.datasets.files import short, split_name
 from homi.datasets.labels import chosen_columns, indicators
 from homi.tables.features import Features, TableParts, find_features, parts_of
+
+#: Columns that an error explains.
+_LISTED = 8
 
 
 @dataclass(frozen=True)
@@ -78,8 +83,51 @@ def read_rows(file: Path, choice: ColumnChoice) -> LabeledRows:
 def read_labeled(file: File, choice: ColumnChoice) -> LabeledRows:
     """Return features and labels of a training file.
 
-    Columns that are neither labels nor dropped are features.
+    Columns that are neither labels nor dropped are features. An error names all columns
+    that cannot be read, and the command that ignores them.
     """
+    try:
+        return _read_labeled(file, choice)
+    except ValueError as error:
+        bad: dict[str, str] = {}
+        with suppress(ValueError):  # of which the error tells
+            bad = unreadable_columns(file, choice)
+        if len(bad) < 2:
+            raise
+        reasons = "; ".join(reason.rstrip(".") for reason in [*bad.values()][:_LISTED])
+        more = f"; and {len(bad) - _LISTED} more" if len(bad) > _LISTED else ""
+        drops = [word for name in bad for word in ("--drop", name)]
+        command = shlex.join(["homi", *sys.argv[1:], *drops])
+        raise ValueError(
+            f"{file.path}: {len(bad)} columns cannot be read: {reasons}{more}. Ignore "
+            f"them by `{command}`, or correct them."
+        ) from error
+
+
+def unreadable_columns(file: File, choice: ColumnChoice) -> dict[str, str]:
+    """Return why each label column, or column of numbers and words, is refused."""
+    if file.raw is None:
+        return {}
+    dropped, given = file.matching(choice.drop or []), choice.labels or []
+    labels = {j for one in given for j in chosen_columns(file.names, one)}
+    tags = {file.position(choice.tags)} if choice.tags else set()
+    others = {*range(len(file.names))} - dropped - labels - tags
+    rest = [file.names[j] for j in sorted(others)]
+    found = find_features(file, rest, choice.text or [])
+    plain = {*found.names} & {*rest} - {*found.frequent}
+    bad: dict[str, str] = {}
+    for j, name in enumerate(file.names):
+        try:
+            if j in labels - dropped:
+                indicators(file.take([j]))
+            elif name in plain:
+                file.take([j])
+        except ValueError as error:
+            bad[name] = str(error)
+    return bad
+
+
+def _read_labeled(file: File, choice: ColumnChoice) -> LabeledRows:
     with with_file_name(file.path):
         dropped = file.matching(choice.drop or [])
         chosen, Y, label_names, tags = _labels(file, choice, dropped)

@@ -54,9 +54,10 @@ class _Clock(ProgressColumn):
         """Return the text of the column."""
         expected: float | None = task.fields.get("expected")
         elapsed = task.elapsed or 0.0
-        whole = ""
-        if expected is not None and elapsed <= expected:
-            whole = f" of about {max(1.0, expected):.2g} s"
+        if expected is None:
+            return Text(f"{elapsed:.0f} s", style="cyan")
+        about = f"about {max(1.0, expected):.2g} s"
+        whole = f" of {about}" if elapsed <= expected else f", {about} expected"
         return Text(f"{elapsed:.0f} s{whole}", style="cyan")
 
 

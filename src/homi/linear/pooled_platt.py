@@ -102,18 +102,19 @@ def fit_pooled_sigmoids(
     """
     fit = _prepare(scores, Y, weights)
     line = _start(fit) if start is None else start.line.copy()
-    trust = np.ones(scores.shape[1])
+    trust, follow = np.ones(scores.shape[1]), np.zeros_like(line)
     some = np.arange(scores.shape[1])
     for _ in range(max_iter):
         middle = trust @ line[0] / max(trust.sum(), 1e-12)
-        step, decrease, trust[some] = _step(
-            fit.of(some), line[:, some], strength, middle
-        )
-        line[:, some] += step
-        moved = decrease > tol
+        newton = _newton(fit.of(some), line[:, some], strength, middle)
+        line[:, some] += newton.step
+        trust[some], follow[:, some] = newton.trust, newton.follow
+        # The mean that these steps move moves all labels, which moves it further.
+        still = max(trust @ (1.0 - follow[0]), 1e-12)
+        line += follow * np.clip(trust[some] @ newton.step[0] / still, -1.0, 1.0)
+        moved = newton.decrease > tol
         if not moved.any() and len(some) == len(trust):
             break
-        # The common mean may have moved since the others were looked at.
         some = some[moved] if moved.any() else np.arange(len(trust))
     slope = np.exp(line[0]) * fit.unit
     return PooledSigmoids(-slope, slope * fit.mean - line[1], line)
@@ -186,13 +187,20 @@ def _start(fit: _Fit) -> Array:
     return np.vstack([np.zeros_like(share), np.log(share / (1.0 - share))])
 
 
-def _step(
-    fit: _Fit, line: Array, strength: float, middle: float
-) -> tuple[Array, Array, Array]:
-    """Return Newton's step of log-slopes and offsets, and what comes of it.
+class _Newton(NamedTuple):
+    """A step of log-slopes and offsets, and what comes of it.
 
-    That is the expected decrease of each label's loss, and the trust in each slope.
+    ``decrease`` is what each label's loss is expected to lose, ``trust`` the weight of
+    its slope in the common mean, ``follow`` the derivative of its line by that mean.
     """
+
+    step: Array
+    decrease: Array
+    trust: Array
+    follow: Array
+
+
+def _newton(fit: _Fit, line: Array, strength: float, middle: float) -> _Newton:
     u = np.exp(line[0]) * fit.Z
     p = expit(u + line[1])
     error = p - fit.targets
@@ -214,4 +222,6 @@ def _step(
     determinant = h_aa * h_bb - h_ab * h_ab
     step = np.vstack([h_ab * g_b - h_bb * g_a, h_ab * g_a - h_aa * g_b]) / determinant
     decrease = -0.5 * (g_a * step[0] + g_b * step[1])
-    return np.clip(step, -_LONGEST, _LONGEST), decrease, said / (said + strength)
+    follow = strength * np.vstack([h_bb, -h_ab]) / determinant
+    clipped = np.clip(step, -_LONGEST, _LONGEST)
+    return _Newton(clipped, decrease, said / (said + strength), follow)

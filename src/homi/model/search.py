@@ -29,6 +29,9 @@ T = TypeVar("T")
 
 log = logging.getLogger("homi")
 
+#: Relative difference of objectives up to which scaled and unscaled rows are equal.
+_EQUAL = 1e-5
+
 
 class Candidate(NamedTuple):
     """Parameters and their cross-validated objective."""
@@ -58,8 +61,9 @@ class Stage(NamedTuple):
     def __str__(self) -> str:
         """Return a line for ``verbose=1``."""
         rest = ", out of time" if self.cut_short else ""
+        count = f"{self.candidates} candidates on " if self.candidates else ""
         return (
-            f"{self.stage}: {self.candidates} candidates on {self.rows:,} rows, best "
+            f"{self.stage}: {count}{self.rows:,} rows, best "
             f"score {self.best_score:.4g}, {self.seconds:.1f} s{rest}"
         )
 
@@ -129,6 +133,8 @@ class Search:
         """Run a stage, and add it to the report; rows are those of the search."""
         started, before = time.monotonic(), len(self.tried)
         was_cut_short, self.was_cut_short = self.was_cut_short, False
+        best = f", best score {self.best.value:.4g}" if self.tried else ""
+        log.info("%s%s", name, best)
         done = stage()
         count, took = len(self.tried) - before, time.monotonic() - started
         if count or done is not None or self.was_cut_short:
@@ -311,10 +317,21 @@ class Search:
         self.tried += group
         best = max(group, key=lambda candidate: candidate.value)
         self.reached[choice] = best.value
-        if first or best.value > self.best.value:
+        if first or self._beats(best.value, choice):
             self.best, self.choice, self.space = best, choice, space
             self.graph = Graph(space)
         self.after(self)
+
+    def _beats(self, value: float, choice: FeatureChoice) -> bool:
+        """Return True if a choice is better than the best; of equals, scaled rows are.
+
+        Sparse rows are tried as they are first, dense ones scaled first, and features
+        of variance 1 give both the same model but for rounding.
+        """
+        equal = np.isclose(value, self.best.value, rtol=_EQUAL, atol=0.0)
+        if equal and choice.standardize != self.choice.standardize:
+            return choice.standardize
+        return value > self.best.value
 
     def _ridges(self, space: FeatureSpace) -> Callable[[float], Array]:
         """Return a function from λ to held-out scores, by folds if labels are missing.

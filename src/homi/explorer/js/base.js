@@ -127,17 +127,22 @@ const openRow = (k) => {
 };
 const dot = (label) => make("span", { class: `dot g${labels.groups[label] % 10}`, "aria-hidden": "true" });
 
-// Elements of a long list: the first are there at once, the others frame by frame.
-const SLICE = 50;
+// Elements of a long list: the first are there at once, the others frame by frame. What
+// was there stays until its turn comes, so that the page does not jump.
+const SLICE = 30;
 const fillings = new WeakMap();
 const fillList = (host, items, element, first = SLICE) => {
   const own = {}; // a later filling ends this one
   fillings.set(host, own);
-  host.replaceChildren();
+  const old = [...host.children];
+  for (const each of old.splice(items.length)) each.remove();
+  const put = (item, k) => (old[k] ? old[k].replaceWith(element(item)) : host.append(element(item)));
   const add = (from, to) => {
     if (fillings.get(host) !== own) return;
-    host.append(...items.slice(from, to).map(element));
-    if (to < items.length) requestAnimationFrame(() => add(to, to + SLICE));
+    items.slice(from, to).forEach((item, k) => put(item, from + k));
+    const isDone = to >= items.length;
+    host.toggleAttribute("data-filling", !isDone);
+    if (!isDone) requestAnimationFrame(() => add(to, to + SLICE));
   };
   add(0, atOnce ? items.length : Math.max(first, SLICE));
 };
