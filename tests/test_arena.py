@@ -1,6 +1,7 @@
 """The arena: entries that are tuned alike, limits, costs, and more metrics."""
 
 import importlib.util
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -189,6 +190,7 @@ def fail():
     raise ValueError("too few rows")
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits memory")
 def test_limits_stop_what_takes_too_much():
     assert within(1, 4, double, 21) == 42
     assert within(1, 1, take, 3) == Stopped("memory")
