@@ -86,6 +86,8 @@ class Pair(NamedTuple):
     note: str
     #: Whether both fit the same model, so that their scores can be compared.
     same: bool = False
+    #: Whether homi gets dense rows, because scaling to 0 and 1 needs them.
+    is_dense: bool = False
 
 
 PAIRS = {
@@ -104,6 +106,7 @@ PAIRS = {
         f"{ML}.BR -W {MACHINE}",
         lambda: BinaryRelevance(machine(), standardize=False),
         "SMO gives 0 or 1, homi margins",
+        is_dense=True,
     ),
     "CC, logistic": Pair(
         f"{ML}.CC -W {LOGISTIC} 0.5",
@@ -142,6 +145,7 @@ PAIRS = {
         lambda: make_pipeline(MinMaxScaler(), MLkNN(10)),
         "the same model; rows at equal distances may differ",
         same=True,
+        is_dense=True,
     ),
     "HOMER, 3 children, J48": Pair(
         f"{ML}.MULAN -S HOMER.BalancedClustering.3.BR -W {TREE}",
@@ -226,7 +230,7 @@ def measured(dataset: str, fold: int, names: list[str], jars: Path) -> Any:
             theirs = scores = None
             if pair.meka:
                 theirs, scores = of_meka(pair.meka, files, jars, given, start or 0.0)
-            ours, own = of_homi(pair.ours, given)
+            ours, own = of_homi(pair, given)
             gap = None
             if scores is not None and own is not None and pair.same:
                 gap = alike(scores, own, votes=name.startswith("CLR"))
@@ -285,27 +289,22 @@ def java(
     return seconds, scores.astype(float)
 
 
-def of_homi(make: Callable[[], Any] | None, given: Split) -> tuple[Any, Any]:
-    if make is None:
+def of_homi(pair: Pair, given: Split) -> tuple[Any, Any]:
+    if pair.ours is None:
         return None, None
+    X, new = given.train.X, given.test.X
+    if pair.is_dense:
+        X, new = dense(X), dense(new)
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = make()
         # SciPy and others are loaded by the first fit.
-        make().fit(dense(given.train.X[:60]), given.train.Y[:60])
+        pair.ours().fit(dense(X[:60]), given.train.Y[:60])
         started = time.process_time()
-        X = given.train.X if model_is_sparse(model) else dense(given.train.X)
-        new = given.test.X if model_is_sparse(model) else dense(given.test.X)
-        model.fit(X, given.train.Y)
+        model = pair.ours().fit(X, given.train.Y)
         P = np.asarray(model.predict_proba(new))
         seconds = time.process_time() - started
         labels = np.asarray(model.predict(new))
     return [seconds, *quality(given.test.Y, P, labels)], P
-
-
-def model_is_sparse(model: Any) -> bool:
-    """Return False for pipelines that center their features."""
-    return not hasattr(model, "steps")
 
 
 def quality(Y: Any, scores: Any, labels: Any) -> list[float]:
