@@ -1,4 +1,4 @@
-"""Write the tables of average ranks into README.md from the stored results.
+"""Write the table of average ranks into README.md from the stored results.
 
 ``--picture`` also draws docs/texts.png: texts with their tags, by a model of others.
 """
@@ -13,11 +13,8 @@ import numpy as np
 import pandas as pd
 
 import homi
-from homi.benchmark import arena
 from homi.benchmark.experiment_file import read_experiment
 from homi.benchmark.results import read_results
-from homi.benchmark.statistics import average_ranks
-from homi.benchmark.tables import Entry, Table
 from homi.cli.demo import TITLE
 from homi.datasets.python_functions import PACKAGES, Function, python_functions
 from homi.paper.best_page import ranks_table
@@ -29,9 +26,7 @@ CLAIMS = (
     r"of (\d+)\s+claims,\s+(\d+)\s+are\s+confirmed\s+by\s+all\s+results[^,]*,"
     r"\s+(\d+)\s+hold\s+as\s+published[^,]*,\s+and\s+(\d+)\s+are\s+confirmed"
 )
-#: Metrics and rivals, the best by all metrics, that the README shows of the arena.
-ARENA = ("ranking_loss", "hamming_loss", "average_precision", "tuned_macro_f1")
-RIVALS = 5
+START, END = "<!-- ranks -->\n", "<!-- end of ranks -->\n"
 
 
 def main() -> None:
@@ -45,14 +40,10 @@ def main() -> None:
 
 
 def updated(readme: str) -> str:
-    """Return the text with new tables between their marks, and new counts."""
-    readme = with_claims(readme)
-    for name, text in (("ranks", table()), ("arena", arena_table())):
-        start, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
-        before, rest = readme.split(start)
-        _, after = rest.split(end)
-        readme = f"{before}{start}{text}{end}{after}"
-    return readme
+    """Return the text with a new table between its two marks, and new counts."""
+    before, rest = with_claims(readme).split(START)
+    _, after = rest.split(END)
+    return f"{before}{START}{table()}{END}{after}"
 
 
 def with_claims(readme: str) -> str:
@@ -84,31 +75,6 @@ def table() -> str:
     ]
     stored = [read_results(ROOT / "results" / e.name, e) for e in experiments]
     return ranks_table(pd.concat(stored), SHOWN, experiments[1].datasets)
-
-
-def arena_table() -> str:
-    """Return average ranks on data that the design of HOMICV has not seen."""
-    results = arena.read(ROOT / "benchmarks" / "arena.toml", ROOT / "results" / "arena")
-    chosen = arena.choose(results, results.experiment.groups["judged"])
-    columns = [
-        average_ranks(
-            arena.ranked(results, chosen, metric),
-            greater_is_better=arena.greater(metric),
-        )
-        for metric in ARENA
-    ]
-    fits = results.means("fit").loc[chosen.datasets].median()
-    order = arena.mean_ranks(results, chosen).sort_values().index
-    ours = [m for m in order if m.startswith(arena.OURS)]
-    rows = []
-    for m in [*ours, *[m for m in order if m not in ours][:RIVALS]]:
-        ranks = (Entry(f"{c[m]:.2f}", bool(c[m] == c.min())) for c in columns)
-        rows.append((Entry(arena.shown(m)), *ranks, Entry(f"{fits[m]:.2g}")))
-    names = ", ".join(chosen.datasets)
-    count = len(chosen.methods)
-    caption = f"Average ranks on {names} (1 is best of {count})"
-    titles = (arena.QUALITY[metric] for metric in ARENA)
-    return Table(caption, ("", *titles, "Fit, s"), tuple(rows)).markdown()
 
 
 def draw() -> None:
