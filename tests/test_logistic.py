@@ -22,8 +22,8 @@ QUICK = {"kernels": (), "trees": False}
 def words():
     """Counts of words, some of them large, that move log-odds in proportion."""
     rng = np.random.default_rng(0)
-    X = sparse.random_array((400, 60), density=0.15, rng=rng, format="csr")
-    X.data = rng.lognormal(sigma=1.5, size=X.nnz)
+    counts = rng.lognormal(sigma=1.5, size=(400, 60))
+    X = sparse.csr_array(np.where(rng.random((400, 60)) < 0.15, counts, 0.0))
     odds = X @ rng.normal(size=(60, 4), scale=2.0)
     return X, (rng.random(odds.shape) < expit(odds)).astype(int)
 

@@ -113,7 +113,7 @@ def read(file: Path, directory: Path) -> Results:
 
 def choose(results: Results, datasets: Sequence[str]) -> Chosen:
     """Return the largest comparison without gaps: most data sets times rivals."""
-    there = results.whole().reindex(datasets).fillna(False).astype(bool)
+    there = results.whole().reindex(datasets, fill_value=False)
     there = there[there.get(OURS, False)] if OURS in there else there.iloc[:0]
     order = there.sum(axis=1).sort_values(ascending=False, kind="stable").index
     best = Chosen([], [])

@@ -47,7 +47,8 @@ class AuditFrame(pd.DataFrame):  # type: ignore[misc]
         -------
         Y : like Y
         """
-        values = np.array(dense(Y) if sparse.issparse(Y) else Y)
+        # np.array of a data frame of pandas 2.2 may be a view.
+        values = np.asarray(dense(Y) if sparse.issparse(Y) else Y).copy()
         if values.shape != self.attrs["shape"]:
             raise ValueError(
                 f"Y has shape {values.shape}, and the audited labels had "
