@@ -77,4 +77,6 @@ def with_published(results: pd.DataFrame) -> pd.DataFrame:
     """Add the cells of the compared methods as published: those of their source."""
     source = results["method"].map(sources(results))
     copied = results[results["protocol"] == source]
+    if copied.empty:
+        return results
     return pd.concat([results, copied.assign(protocol="as-published")])

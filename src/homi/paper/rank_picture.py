@@ -29,7 +29,10 @@ def homi_ranks(paper: PaperResults) -> pd.DataFrame:
     HOMICV is ranked in HOMI's place, clean. Ranks are over the data sets of the paper
     that are complete everywhere; ``attrs["datasets"]`` names them.
     """
-    with_homicv = summarize_with_printed(pd.concat([paper.results, paper.homicv]))
+    both = paper.results
+    if len(paper.homicv):
+        both = pd.concat([both, paper.homicv])
+    with_homicv = summarize_with_printed(both)
     tables = {
         PRINTED: (paper.summary, "printed", "HOMI"),
         PUBLISHED: (paper.summary, "as-published", "HOMI"),
