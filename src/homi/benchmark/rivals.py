@@ -287,17 +287,19 @@ class HOMICVRival(Rival):
 
     def fit(self, X: MatrixLike, y: MatrixLike) -> Self:
         """Fit HOMICV, and keep its held-out scores."""
-        rows, target = self._check_fit_input(X, y)
-        self.model_ = HOMICV(
-            trees="auto" if self.trees else False, random_state=self.random_state
-        )
-        scores = self.model_.fit_held_out(rows, dense(target.indicator))
+        given, target = self._check_fit_input(X, y)
+        rows = Rows(given, dense(target.indicator) > 0)
         self.setting_ = {}
+        self.model_, scores = self._fit_model(rows, self.setting_, None)
         self.held_out_ = HeldOut(np.arange(len(scores)), scores)
         return self
 
     def _fit_model(self, rows: Rows, setting: Fields, held: Rows | None) -> Any:
-        raise NotImplementedError
+        """Return the model and its held-out scores."""
+        model = HOMICV(
+            trees="auto" if self.trees else False, random_state=self.random_state
+        )
+        return model, model.fit_held_out(rows.X, rows.Y.astype(int))
 
     def _respond(self, model: Any, X: Matrix) -> Array:
         return np.asarray(model.decision_function(X)).reshape(X.shape[0], -1)
