@@ -228,9 +228,12 @@ def test_rows_are_found_sorted_and_opened(six):
         *(f"row {k}" for k in range(70, 80)),
     }
     six.one("#rows-search").fill("")
+    filled = six.one("#rows-table tbody:not([data-filling])")
     six.one("#rows-table .more").click()
+    filled.wait_for()
     assert table.count() == len(six.shown_rows())
     six.one("#rows-table thead button").filter(has_text="errors").click()
+    filled.wait_for()
     errors = [
         int(text) for text in six.one("#rows-table td:last-child").all_inner_texts()
     ]
@@ -311,7 +314,7 @@ def test_the_threshold_says_precision_and_recall(six):
         said = six.text("#threshold-says")
         assert f"{hits} right of {predicted.sum()} predicted" in said
         if predicted.any():
-            assert f"recall {100 * hits / truth.sum():.0f} %" in said
+            assert f"recall {100 * hits / truth.sum():.0f}\u00a0%" in said
     assert (
         six.one("#calibration svg")
         .get_attribute("aria-label")

@@ -113,14 +113,13 @@ def audited(facts: Facts) -> str:
 
 
 def compared(facts: Facts) -> str:
-    """Say which models are compared, and how often they disagree."""
+    """Say how often two models disagree."""
     found = facts.comparison
     if found is None:
         return ""
     differ = int(found.first.sum() + found.second.sum())
     total = found.n_rows * len(found.labels)
-    one, other = found.names
     return (
-        f"{one} and {other} disagree about {differ:,} of {total:,} labels of "
-        f"{found.n_rows:,} rows ({differ / total:.1%})."
+        f"The two models disagree about {differ:,} of {total:,} labels of "
+        f"{found.n_rows:,} rows ({100 * differ / total:.1f} %)."
     )

@@ -87,13 +87,13 @@ number of rows · colors are groups, named by their most central labels:</p>
 <div id="matrix"></div>"""
 
 _KNOWN = """\
-<p>Choose a row, and say of some labels whether they apply: the probabilities of all
-others are those of <code>predict_proba(X, known=…)</code>, computed here.</p>
+<p>Choose a row, and say which labels it has or lacks: all other probabilities become
+those of <code>predict_proba(X, known=…)</code>. A vertical line marks the probability
+before.</p>
 <div class="tools">
-<label for="known-row">Of</label><select id="known-row"></select>
-<label for="known-filter">Labels named</label>
-<input id="known-filter" type="search" autocomplete="off">
-<button type="button" class="plain" id="known-clear">Forget all</button>
+<label>Row <select id="known-row"></select></label>
+<label>Find labels <input id="known-filter" type="search" autocomplete="off"></label>
+<button type="button" class="plain" id="known-clear">Clear all</button>
 </div>
 <p id="known-next" aria-live="polite"></p>
 <ol id="known-list" aria-label="Labels and their probabilities"></ol>
@@ -102,16 +102,16 @@ others are those of <code>predict_proba(X, known=…)</code>, computed here.</p>
 _ROWS = """\
 <p>$shown A label in blue with + is predicted and not given, one in orange with −
 is given and not predicted.</p>
-<div class="tools"><label for="rows-search">Find</label>
-<input id="rows-search" type="search" autocomplete="off"
- placeholder="name, text or label"></div>
+<div class="tools"><label>Find <input id="rows-search" type="search" autocomplete="off"
+ placeholder="name, text or label"></label></div>
 <div id="rows-table"></div>
 <div id="row"></div>"""
 
 _AUDIT = """\
 <p>$audited Keys: ↓ and ↑ move, <kbd>a</kbd> accepts the change, <kbd>r</kbd> rejects
-it, <kbd>u</kbd> undoes, <kbd>o</kbd> opens the row. Then <code>homi audit FILE --apply
-decisions.csv -o corrected.csv</code> writes a corrected copy of the file.</p>
+it, <kbd>u</kbd> undoes, <kbd>o</kbd> opens the row. Download the decisions, and
+<code>homi audit FILE <span>--apply decisions.csv</span>
+<span>-o corrected.csv</span></code> writes a corrected copy of the file.</p>
 <div class="tools">
 <button type="button" class="plain" id="audit-download">Download decisions.csv</button>
 <output id="audit-says"></output></div>
@@ -125,14 +125,14 @@ _QUALITY = """\
 <div>
 <h3>Calibration and threshold of the chosen label</h3>
 <div id="calibration"></div>
-<div class="tools"><label for="threshold">Threshold</label>
-<input id="threshold" type="range" min="0" max="1" step="1"></div>
+<div class="tools"><label>Threshold
+<input id="threshold" type="range" min="0" max="1" step="1"></label></div>
 <p><output id="threshold-says" for="threshold"></output></p>
 </div>
 </div>
-<h3>Which labels are taken for which</h3>
-<p>A row of the matrix is a label that rows have, a column one that was wrongly
-predicted for them; full color is the largest share of rows.</p>
+<h3>Confused labels</h3>
+<p>Each row of the matrix is a true label, each column a label that was wrongly
+predicted for its rows. A stronger color is a larger share of these rows.</p>
 <div class="beside even">
 <div id="confusion"></div>
 <div id="confused"></div>

@@ -24,7 +24,7 @@ const startAudit = () => {
       "li",
       { id: `suspect-${k}`, "data-decision": decided[k], class: k === at ? "at" : false, onclick: () => go(k) },
       make("span", { class: "what" }, rowButton(row), given ? " has " : " lacks ", nameButton(label)),
-      make("span", { class: "value" }, `${percent(score)} wrong`),
+      make("span", { class: "value" }, `${percent(score)} likely wrong`),
       make("span", { class: "quiet" }, reason),
       make(
         "span",
@@ -33,7 +33,9 @@ const startAudit = () => {
         button("Keep", () => decide(k, String(given)), { "aria-pressed": String(decided[k] === String(given)), "aria-label": `Keep row ${row} as it is: ${given ? "with" : "without"} ${names[label]}` }),
       ),
     );
-  let shown = Math.min(20, audit.listed.length);
+  // At first those that are likely wrong, but some in any case.
+  const likely = audit.listed.filter(([, , , , score]) => score >= 0.01).length;
+  let shown = Math.min(Math.max(likely, 5), 20, audit.listed.length);
   const refresh = () => {
     list.replaceChildren(...audit.listed.slice(0, shown).map(item));
     const done = decided.filter(Boolean).length;

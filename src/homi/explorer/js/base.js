@@ -55,7 +55,7 @@ const absolute = (value) => {
   const v = Math.abs(value);
   if (v === 0) return "0";
   if (v < 0.0005) return v.toExponential(1).replace("-", "−");
-  return v >= 100 ? v.toFixed(0) : v >= 0.1 ? v.toFixed(3) : String(Number(v.toPrecision(2)));
+  return v >= 100 ? v.toFixed(0) : v >= 0.1 ? v.toFixed(3) : v.toPrecision(2);
 };
 const isNumber = (value) => value != null && Number.isFinite(value);
 const plain = (value) => (isNumber(value) ? (value < 0 ? "−" : "") + absolute(value) : "–");
@@ -64,7 +64,7 @@ const whole = (value) => value.toLocaleString("en");
 const percent = (p) => {
   if (!isNumber(p)) return "–";
   const value = 100 * p;
-  return `${value >= 10 || value === 0 ? value.toFixed(0) : value >= 0.1 ? value.toFixed(1) : "<0.1"} %`;
+  return `${value >= 10 || value === 0 ? value.toFixed(0) : value >= 0.1 ? value.toFixed(1) : "<0.1"}\u00a0%`;
 };
 const shortened = (text, most = 28) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 const plural = (count, noun) => `${whole(count)} ${noun}${count === 1 ? "" : "s"}`;
@@ -115,23 +115,24 @@ const rows = rowsPart?.rows ?? [];
 const rowIndex = (k) => rows[k]?.index ?? k;
 const rowAt = new Map(rows.map((row, k) => [row.index, k]).filter(([index]) => index !== null));
 
-const nameButton = (label) =>
-  make("button", { type: "button", class: "name", onclick: () => choose(label) }, names[label]);
+const nameButton = (label, ...before) =>
+  make("button", { type: "button", class: "name", onclick: () => choose(label) }, ...before, names[label]);
 const rowButton = (index) =>
   rowAt.has(index)
-    ? make("button", { type: "button", class: "name", onclick: () => openRow(rowAt.get(index)) }, rows[rowAt.get(index)].name)
-    : `row ${index}`;
+    ? make("button", { type: "button", class: "name row", onclick: () => openRow(rowAt.get(index)) }, rows[rowAt.get(index)].name)
+    : `row\u00a0${index}`;
 const openRow = (k) => {
   tell("row", k);
   byId("rows").scrollIntoView();
 };
 const dot = (label) => make("span", { class: `dot g${labels.groups[label] % 10}`, "aria-hidden": "true" });
 
-// Elements of a long list: the first are there at once, the others frame by frame. What
-// was there stays until its turn comes, so that the page does not jump.
-const SLICE = 30;
+// Elements of a long list: the first are there at once, the others when nothing was done
+// for PAUSE milliseconds, some a frame. What was there stays until its turn comes, so that
+// the page does not jump.
+const [FIRST, SLICE, PAUSE] = [30, 90, 100];
 const fillings = new WeakMap();
-const fillList = (host, items, element, first = SLICE) => {
+const fillList = (host, items, element, first = FIRST) => {
   const own = {}; // a later filling ends this one
   fillings.set(host, own);
   const old = [...host.children];
@@ -142,9 +143,11 @@ const fillList = (host, items, element, first = SLICE) => {
     items.slice(from, to).forEach((item, k) => put(item, from + k));
     const isDone = to >= items.length;
     host.toggleAttribute("data-filling", !isDone);
-    if (!isDone) requestAnimationFrame(() => add(to, to + SLICE));
+    if (isDone) return;
+    const more = () => add(to, to + SLICE);
+    requestAnimationFrame(from ? more : () => setTimeout(more, PAUSE));
   };
-  add(0, atOnce ? items.length : Math.max(first, SLICE));
+  add(0, atOnce ? items.length : Math.max(first, FIRST));
 };
 
 // What a page on paper, or one that is drawn as a whole, has to show in addition.
@@ -169,7 +172,6 @@ const spreads = data && counts.map((n) => Math.sqrt(n * (data.rows - n)));
 const phi = (i, j) => (data.rows * together(i, j) - counts[i] * counts[j]) / (spreads[i] * spreads[j]);
 const byChance = (i, j) => (counts[i] * counts[j]) / data.rows;
 const lift = (i, j) => together(i, j) / byChance(i, j);
-
 
 const RELATIONS = {
   phi: { title: "φ", name: "Occur together", value: phi },

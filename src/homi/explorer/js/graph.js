@@ -73,7 +73,7 @@ const startGraph = () => {
 
   const crosses = (a, b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
   const spots = (i) => {
-    const [[x, y], r, w] = [points[i], radius(i) + 3, nameWidth[i] - 8];
+    const [[x, y], r, w] = [points[i], radius(i) + 3, nameWidth[i] - 4];
     return [[x + r, y], [x - r - w, y], [x - w / 2, y + r + 8], [x - w / 2, y - r - 8]].map(
       ([left, middle]) => [left, middle - 8, left + w, middle + 8],
     );
@@ -85,14 +85,14 @@ const startGraph = () => {
     const near = state.label < 0 ? [] : [state.label, ...[1, -1].flatMap((s) => partners(state.label, s)).map((p) => p.label)];
     const rest = names.map((_, i) => i).sort((a, b) => (data ? count(b) - count(a) : a - b));
     const order = [...new Set([...near, ...central.keys(), ...rest])];
-    const bodies = crowded ? [] : points.map(([x, y], i) => [x - radius(i), y - radius(i), x + radius(i), y + radius(i)]);
+    const bodies = size > 200 ? [] : points.map(([x, y], i) => [x - radius(i), y - radius(i), x + radius(i), y + radius(i)]);
     const taken = [];
     const written = [];
     for (const i of order) {
       if (taken.length >= 160) break;
-      const free = spots(i).find(
-        (box) => isInside(box) && !taken.some((t) => crosses(box, t)) && !bodies.some((body, j) => j !== i && crosses(box, body)),
-      );
+      const boxes = spots(i).filter((box) => isInside(box) && !taken.some((t) => crosses(box, t)));
+      const clear = boxes.find((box) => !bodies.some((body, j) => j !== i && crosses(box, body)));
+      const free = clear ?? (crowded && boxes[0]);
       if (!free) continue;
       taken.push(free);
       const kind = [i === state.label && "chosen", central.has(i) && "central", near.length && !near.includes(i) && "far"];
@@ -103,13 +103,15 @@ const startGraph = () => {
 
   // Lines of the same sign and about the same strength are one path: thousands are quick.
   const SHADES = 8;
+  // A little bent: edges of discs that stand in a row do not hide each other.
+  const arc = ([x1, y1], [x2, y2]) =>
+    `M${x1.toFixed(1)} ${y1.toFixed(1)}Q${((x1 + x2 - (y2 - y1) / 6) / 2).toFixed(1)} ${((y1 + y2 + (x2 - x1) / 6) / 2).toFixed(1)} ${x2.toFixed(1)} ${y2.toFixed(1)}`;
   const lines = (found, limit) => {
     const parts = new Map();
     for (const [i, j, value] of found) {
       const shade = Math.min(SHADES, Math.ceil((SHADES * Math.abs(value)) / limit));
       const key = value < 0 ? -shade : shade;
-      const [[x1, y1], [x2, y2]] = [points[i], points[j]];
-      parts.set(key, `${parts.get(key) ?? ""}M${x1.toFixed(1)} ${y1.toFixed(1)}L${x2.toFixed(1)} ${y2.toFixed(1)}`);
+      parts.set(key, (parts.get(key) ?? "") + arc(points[Math.min(i, j)], points[Math.max(i, j)]));
     }
     return [...parts].map(([key, d]) => draw("path", { d, class: key < 0 ? "lower" : "raise", "stroke-width": 0.6 + (5 * Math.abs(key)) / SHADES }));
   };

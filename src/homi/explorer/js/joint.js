@@ -97,35 +97,38 @@ const jointModel = ({ covariance, members, ends, prior, sharpness, weights, gate
   const question = (P, known) => {
     const K = [...known.keys()];
     const L = factor(K);
-    const U = names.map((_, i) => i).filter((i) => !known.has(i));
-    // W = L⁻¹ C_KU, so that C given the known labels is C_UU - WᵀW.
-    const W = U.map((u) => {
-      const column = new Float64Array(K.length);
-      for (let a = 0; a < K.length; a++) {
-        let sum = C[K[a] * size + u];
-        for (let b = 0; b < a; b++) sum -= L[a * K.length + b] * column[b];
-        column[a] = sum / L[a * K.length + a];
+    const U = Int32Array.from(names.keys()).filter((i) => !known.has(i));
+    const n = U.length;
+    // Rows of W = L⁻¹ C_KU, so that C given the known labels is C_UU - WᵀW.
+    const W = [];
+    K.forEach((j, a) => {
+      const line = Float64Array.from(U, (u) => C[j * size + u]);
+      for (let b = 0; b < a; b++) {
+        for (let u = 0; u < n; u++) line[u] -= L[a * K.length + b] * W[b][u];
       }
-      return column;
+      W.push(line.map((value) => value / L[a * K.length + a]));
     });
-    const given = (a, b) => {
-      let value = C[U[a] * size + U[b]];
-      for (let k = 0; k < K.length; k++) value -= W[a][k] * W[b][k];
-      return value;
-    };
-    const own = U.map((_, a) => given(a, a));
-    const variance = U.map((u) => P[u] * (1 - P[u]));
-    const gain = new Float64Array(U.length);
-    for (let a = 0; a < U.length; a++) {
-      gain[a] += variance[a];
-      for (let b = hasEffect ? a + 1 : U.length; b < U.length; b++) {
-        const square = given(a, b) ** 2 / (own[a] * own[b]);
-        gain[a] += square * variance[b];
+    const own = Float64Array.from(U, (u) => C[u * size + u]);
+    for (const line of W) line.forEach((value, u) => (own[u] -= value * value));
+    const variance = Float64Array.from(U, (u) => P[u] * (1 - P[u]));
+    const gain = variance.slice();
+    const given = new Float64Array(n);
+    for (let a = 0; hasEffect && a < n; a++) {
+      for (let b = a + 1; b < n; b++) given[b] = C[U[a] * size + U[b]];
+      for (const line of W) {
+        const own_ = line[a];
+        for (let b = a + 1; b < n; b++) given[b] -= own_ * line[b];
+      }
+      let sum = 0;
+      for (let b = a + 1; b < n; b++) {
+        const square = (given[b] * given[b]) / (own[a] * own[b]);
+        sum += square * variance[b];
         gain[b] += square * variance[a];
       }
+      gain[a] += sum;
     }
     let best = -1;
-    for (let a = 0; a < U.length; a++) {
+    for (let a = 0; a < n; a++) {
       if (variance[a] > 1e-12 && (best < 0 || gain[a] > gain[best])) best = a;
     }
     return best < 0 ? null : U[best];

@@ -28,12 +28,12 @@ const startKnown = () => {
   const first = 24;
   const list = byId("known-list");
   let [row, all, filter] = [-1, false, ""];
-  let before = null;
+  let found = null; // what follows from what is known
   const whichRow = byId("known-row");
   whichRow.append(make("option", { value: -1 }, "an average row"), ...rows.map((r, k) => make("option", { value: k }, r.name)));
 
   // Known labels that moved a label: what its log-odds would lack without each.
-  const reasons = (s, P) => {
+  const reasons = (s, P, before) => {
     if (known.size < 2) return () => [...known.keys()];
     const without = [...known.keys()].slice(0, 30).map((j) => {
       const fewer = new Map(known);
@@ -49,10 +49,11 @@ const startKnown = () => {
         .map(([j]) => j);
   };
 
-  const item = (u, P, plainP, why) => {
-    const track = make("span", { class: "track", "aria-hidden": "true" }, make("span", { class: `fill ${P[u] < plainP[u] ? "lower" : "raise"}` }), make("span", { class: "before" }));
-    track.firstChild.style.width = `${100 * P[u]}%`;
-    track.lastChild.style.left = `${100 * plainP[u]}%`;
+  const item = (u) => {
+    const { P, plainP, why } = found;
+    const bar = make("span", { class: P[u] < plainP[u] ? "bar lower" : "bar", "aria-hidden": "true" });
+    bar.style.setProperty("--part", `${100 * P[u]}%`);
+    bar.style.setProperty("--before", `${100 * plainP[u]}%`);
     const moved = Math.abs(P[u] - plainP[u]) >= 0.0005;
     const says = known.has(u)
       ? `known: ${known.get(u) ? "yes" : "no"}`
@@ -64,26 +65,29 @@ const startKnown = () => {
       { "data-label": u, "data-p": P[u], class: known.has(u) ? "is-known" : false },
       knowButtons(u),
       nameButton(u),
-      track,
+      bar,
       make("span", { class: "value" }, percent(P[u])),
       make("span", { class: "quiet" }, says),
     );
   };
 
   const show = (kept = -1) => {
+    const named = found.order.filter((i) => names[i].toLowerCase().includes(filter));
+    const shown = all ? named : named.slice(0, Math.max(first, known.size + 12));
+    fillList(list, shown, item, shown.indexOf(kept) + 1);
+    byId("known-more").hidden = shown.length === named.length;
+    byId("known-more").textContent = `Show all ${whole(named.length)}`;
+  };
+  const update = (kept) => {
     const s = logOddsOf(row);
-    before ??= conditional.marginals(s, new Map());
+    const before = found?.row === row ? found.before : conditional.marginals(s, new Map());
     const P = conditional.probabilities(s, known, before);
     const plainP = Float64Array.from(s, sigmoid);
-    const moved = (u) => Math.abs(P[u] - plainP[u]);
-    const order = names.map((_, i) => i).filter((i) => names[i].toLowerCase().includes(filter));
-    order.sort((a, b) => known.has(b) - known.has(a) || (known.size ? moved(b) - moved(a) : 0) || P[b] - P[a]);
-    const shown = all ? order : order.slice(0, Math.max(first, known.size + 12));
+    const moved = Float64Array.from(s, (_, u) => (known.size ? Math.abs(P[u] - plainP[u]) : 0));
+    const order = names.map((_, i) => i).sort((a, b) => known.has(b) - known.has(a) || moved[b] - moved[a] || P[b] - P[a]);
+    found = { row, before, P, plainP, order, why: reasons(s, P, before) };
+    show(kept);
     const next = known.size < size ? conditional.question(P, known) : null;
-    const why = reasons(s, P);
-    fillList(list, shown, (u) => item(u, P, plainP, why), shown.indexOf(kept) + 1);
-    byId("known-more").hidden = shown.length === order.length;
-    byId("known-more").textContent = `Show all ${whole(order.length)}`;
     byId("known-next").replaceChildren(
       ...(next === null ? ["Nothing is left to ask."] : ["Ask next: ", nameButton(next), " ", knowButtons(next)]),
     );
@@ -97,31 +101,29 @@ const startKnown = () => {
   redrawKnown = () => {
     const at = document.activeElement?.dataset?.know;
     const place = document.activeElement?.closest("#known-next, #card, #known-list")?.id;
-    show(at ? Number(at.split(" ")[0]) : -1);
+    update(at ? Number(at.split(" ")[0]) : -1);
     if (at && place) byId(place).querySelector(`[data-know="${at}"]`)?.focus();
   };
   const setRow = (k) => {
-    [row, before] = [k, null];
+    row = k;
     whichRow.value = k;
-    show();
+    update();
   };
   whichRow.addEventListener("change", () => setRow(Number(whichRow.value)));
   byId("known-filter").addEventListener("input", (event) => {
     filter = event.target.value.trim().toLowerCase();
     show();
   });
-  byId("known-more").addEventListener("click", () => {
+  const showAll = () => {
     all = true;
     show();
-  });
+  };
+  byId("known-more").addEventListener("click", showAll);
   byId("known-clear").addEventListener("click", () => {
     known.clear();
-    show();
+    update();
   });
   listeners.knownRow = setRow;
-  completions.push(() => {
-    all = true;
-    show();
-  });
-  show();
+  completions.push(showAll);
+  update();
 };

@@ -16,7 +16,7 @@ const startQuality = () => {
 
   const number = (key, title) => ({ title, number: true, key: (i) => found[key][i], cell: (i) => plain(found[key][i]) });
   const columns = [
-    { title: "label", key: (i) => names[i], cell: (i) => [dot(i), nameButton(i)] },
+    { title: "label", key: (i) => names[i], cell: (i) => nameButton(i, dot(i)) },
     { title: "rows", number: true, key: (i) => found.positives[i], cell: (i) => whole(found.positives[i]) },
     ...[["precision", "precision"], ["recall", "recall"], ["auc", "AUC"]].map(([key, title]) => number(key, title)),
     { title: "F1", number: true, key: (i) => found.f1[i], cell: (i) => (isNumber(found.f1[i]) ? withBar(found.f1[i], found.f1[i].toFixed(3)) : "–") },
@@ -97,7 +97,7 @@ const startQuality = () => {
       { title: "wrongly predicted", key: ([, j]) => names[j], cell: ([, j]) => nameButton(j) },
       { title: "rows", number: true, key: (p) => p[2], cell: (p) => whole(p[2]) },
       { title: "by chance", number: true, key: (p) => p[3], cell: (p) => plain(p[3]) },
-      { title: "such as", key: (p) => rowAt.has(p[4][0]) ? 0 : 1, cell: (p) => p[4].slice(0, 3).flatMap((row, k) => [k ? ", " : "", rowButton(row)]) },
+      { title: "examples", key: (p) => (rowAt.has(p[4][0]) ? 0 : 1), cell: (p) => p[4].slice(0, 3).flatMap((row, k) => [k ? ", " : "", rowButton(row)]) },
     ],
     quality.confused,
     { first: 12 },

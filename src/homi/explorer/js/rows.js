@@ -156,7 +156,7 @@ const startRows = () => {
       kind = step[0];
       lines.push(line(kind, title(row, step), ends[k], ends[k + 1], scale, step[2], limit));
     });
-    lines.push(make("li", { class: "heading" }, "Together"), line("total", `${score}, the score`, 0, why.score, scale, why.score, limit));
+    lines.push(make("li", { class: "heading" }, "Sum"), line("total", `score (${score})`, 0, why.score, scale, why.score, limit));
     const said = [`${names[why.label]}: ${score} = ${plain(why.score)}, ${why.predicted ? "predicted" : "not predicted"}`];
     if (row.truth) said.push(row.truth.includes(why.label) ? "the row has it" : "the row does not have it");
     if (why.leaves !== null) said.push(`${percent(why.leaves)} of the training rows in its leaves have it`);
@@ -181,7 +181,7 @@ const startRows = () => {
       row.text && make("p", { class: "rowtext" }, rowText(row.text)),
       make("p", {}, "Predicted: ", chips(row.predicted, (i) => (has(row) && !row.truth.includes(i) ? "false" : ""), Infinity)),
       row.truth && make("p", {}, "Given: ", chips(row.truth, (i) => (row.predicted.includes(i) ? "" : "missed"), Infinity)),
-      make("p", { class: "tools" }, explained && make("label", { for: "score" }, "Why this score of "), explained && pick, conditional && button("Tell what you know about it", () => {
+      make("p", { class: "tools" }, explained && make("label", { for: "score" }, "Explain the score of"), explained && pick, conditional && button("Tell what you know about it", () => {
         listeners.knownRow(k);
         byId("known").scrollIntoView();
       })),

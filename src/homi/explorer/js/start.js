@@ -6,7 +6,7 @@ const startModels = () => {
   const at = models.labels.map((label, k) => ({ label, k }));
   const differ = ({ k }) => models.first[k] + models.second[k];
   const columns = [
-    { title: "label", key: ({ label }) => names[label], cell: ({ label }) => [dot(label), nameButton(label)] },
+    { title: "label", key: ({ label }) => names[label], cell: ({ label }) => nameButton(label, dot(label)) },
     { title: `only ${one}`, number: true, key: ({ k }) => models.first[k], cell: ({ k }) => whole(models.first[k]) },
     { title: `only ${other}`, number: true, key: ({ k }) => models.second[k], cell: ({ k }) => whole(models.second[k]) },
   ];

@@ -1,7 +1,7 @@
 // A matrix of labels in the order of their clusters: one pixel a cell, read by pointer
 // or keys.
 
-const MOST_NAMED = 40;
+const MOST_NAMED = 40; // on a phone 16
 
 // value(i, j) is null for a blank cell, limit() is that of full color; says(i, j) puts a
 // cell into words.
@@ -19,33 +19,39 @@ const startMatrix = (host, title, value, limit, says) => {
   const axis = (kind) =>
     size <= MOST_NAMED &&
     make("ol", { class: `axis ${kind}`, "aria-hidden": "true" }, ...order.map((i) => make("li", {}, shortened(names[i], 18))));
-  const field = make("div", { class: size <= MOST_NAMED ? "matrix named" : "matrix" }, axis("of-columns"), axis("of-rows"), make("div", { class: "cells" }, canvas, cursor));
+  const field = make("div", { class: size > MOST_NAMED ? "matrix" : size > 16 ? "matrix named many" : "matrix named" }, axis("of-columns"), axis("of-rows"), make("div", { class: "cells" }, canvas, cursor));
   host.replaceChildren(field, said);
 
-  // A million cells: some rows at a time, so that the page answers meanwhile.
-  let turn = 0;
-  const paint = () => {
+  // The colors from one end to the other: TONES of lower, the panel, TONES of raise.
+  const TONES = 100;
+  const palette = () => {
     const style = getComputedStyle(root);
     const rgb = (name) => [1, 3, 5].map((k) => parseInt(style.getPropertyValue(`--${name}`).trim().slice(k, k + 2), 16));
     const [panel, raise, lower, blank] = ["panel", "raise", "lower", "line"].map(rgb);
-    const [context, mine, full] = [canvas.getContext("2d"), ++turn, limit() || 1];
-    const some = Math.max(1, Math.floor(30000 / size));
+    const mixed = (k) => panel.map((from, c) => from + (Math.abs(k) / TONES) * ((k < 0 ? lower : raise)[c] - from));
+    const colors = Array.from({ length: 2 * TONES + 1 }, (_, k) => mixed(k - TONES));
+    return new Uint32Array(new Uint8ClampedArray([...colors, blank].flatMap((color) => [...color, 255])).buffer);
+  };
+  // A million cells: some rows a frame, so that the page answers meanwhile.
+  let turn = 0;
+  const paint = () => {
+    const [context, mine, full, colors] = [canvas.getContext("2d"), ++turn, limit() || 1, palette()];
+    const some = matchMedia("print").matches ? size : Math.max(1, Math.floor(30000 / size));
     const from = (top) => {
       if (mine !== turn || top >= size) return;
       const bottom = Math.min(top + some, size);
       const image = new ImageData(size, bottom - top);
+      const pixels = new Uint32Array(image.data.buffer);
       let at = 0;
       for (let a = top; a < bottom; a++) {
         for (const j of order) {
           const v = value(order[a], j);
-          const end = v < 0 ? lower : raise;
-          const tone = Math.sqrt(Math.min(1, Math.abs(v) / full));
-          for (let c = 0; c < 3; c++) image.data[at++] = v === null ? blank[c] : panel[c] + tone * (end[c] - panel[c]);
-          image.data[at++] = 255;
+          const tone = Math.round(TONES * Math.sqrt(Math.min(1, Math.abs(v) / full)));
+          pixels[at++] = colors[v === null ? 2 * TONES + 1 : TONES + (v < 0 ? -tone : tone)];
         }
       }
       context.putImageData(image, 0, top);
-      if (size > some) setTimeout(() => from(bottom));
+      requestAnimationFrame(() => from(bottom));
     };
     from(0);
   };
@@ -74,7 +80,7 @@ const startMatrix = (host, title, value, limit, says) => {
     else return;
     event.preventDefault();
   });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
+  for (const media of ["(prefers-color-scheme: dark)", "print"]) matchMedia(media).addEventListener("change", paint);
   paint();
   return paint;
 };
@@ -148,7 +154,7 @@ const buildTable = (host, title, columns, given, { first = FIRST_ROWS, line = ()
     );
     return header;
   });
-  const table = make("table", { "aria-label": title, class: columns.some((column) => column.left) ? "stacked" : false }, make("thead", {}, make("tr", {}, ...headers)), body);
+  const table = make("table", { "aria-label": title }, make("thead", {}, make("tr", {}, ...headers)), body);
   host.replaceChildren(make("div", { class: "wide", tabindex: "0", role: "region", "aria-label": title }, table), make("p", { class: "after" }, says, more));
   refresh();
   completions.push(showAll);
