@@ -328,7 +328,7 @@ def test_rows_are_sampled_and_the_page_says_so(rows):
     model = HOMI(gamma=0.0).fit(X, Y)
     text = model.explain(X=X, y=Y)
     parts = page_parts(text)
-    assert "4,000 of 5,000 rows, evenly spaced" in text
+    assert "4,000 of 5,000 rows (evenly spaced)" in text
     assert len(parts["rows"]["rows"]) <= 150
     assert parts["quality"]["rows"] == 4000
     for row in parts["rows"]["rows"]:

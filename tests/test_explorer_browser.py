@@ -4,9 +4,12 @@ import csv
 import io
 
 import numpy as np
+import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 from browser import LABELS, read_decisions
+from homi.cli.app import app
 from homi.dependence import ask
 from homi.explorer.evidence import phi
 from homi.explorer.relations import partial_correlations
@@ -36,6 +39,11 @@ def test_nothing_is_requested_and_nothing_complains(six):
     six.run("() => window.scrollTo(0, document.body.scrollHeight)")
     asked = [url for url in six.tab.asked if not url.startswith("blob:")]
     assert set(asked) == {six.path.as_uri()}
+    policy = six.one("meta[http-equiv=Content-Security-Policy]")
+    said = policy.get_attribute("content")
+    assert said.startswith("default-src 'none'")
+    assert "unsafe-eval" not in said
+    assert "http" not in said
     assert six.tab.complaints == []
     six.tab.asked[:] = asked
 
@@ -191,6 +199,35 @@ def test_a_known_label_says_that_it_did_it_and_can_be_taken_back(six):
     assert six.state("known") == "[]"
 
 
+def test_reasons_are_the_known_labels_that_moved_a_probability_most(six):
+    six.open()
+    model, row = six.model, six.written.X[[six.shown_rows()[0]]]
+    six.one("#known-row").select_option("0")
+    told = {0: 1, 3: 1, 4: 0}
+    for label, value in told.items():
+        six.know(label, value)
+
+    def log_odds(labels):
+        known = np.full((1, 6), np.nan)
+        known[0, labels] = [told[j] for j in labels]
+        p = model.predict_proba(row, known=known)[0]
+        return np.log(p) - np.log1p(-p)
+
+    with np.errstate(divide="ignore"):
+        all_told = log_odds(list(told))
+        without = {j: log_odds([k for k in told if k != j]) for j in told}
+    plain = model.predict_proba(row)[0]
+    for u in (1, 2, 5):
+        said = six.text(f"#known-list [data-label='{u}']")
+        effects = {j: abs(all_told[u] - without[j][u]) for j in told}
+        kept = [j for j, e in effects.items() if e > 0.2 * max(effects.values())]
+        kept.sort(key=lambda j: -effects[j])
+        because = ", ".join(("" if told[j] else "no ") + LABELS[j][:24] for j in kept)
+        if abs(plain[u] - 1 / (1 + np.exp(-all_told[u]))) >= 0.0005:
+            assert f"because of {because.split(', ')[0][:20]}" in said
+            assert said.split("because of ")[1].count(", ") == len(kept) - 1
+
+
 def test_an_average_row_has_the_shares_of_the_labels(six):
     six.open()
     Y = six.written.train_Y
@@ -257,7 +294,7 @@ def test_the_rows_follow_the_chosen_label(six):
 # Audit
 
 
-def test_decisions_are_made_by_key_and_downloaded(six):
+def test_decisions_are_made_by_key_downloaded_and_applied(six, tmp_path):
     six.open()
     listed = six.one("#audit-list")
     listed.press("a")
@@ -283,6 +320,18 @@ def test_decisions_are_made_by_key_and_downloaded(six):
     for line in table:
         label = LABELS.index(line["label"])
         assert Y[int(line["row"]), label] == int(line["given"])
+    # `homi audit --apply` reads the file as it was downloaded.
+    train = pd.DataFrame(Y, columns=[f"tag_{name}" for name in LABELS])
+    train.insert(0, "x", six.written.X[:, 0])
+    train.to_csv(tmp_path / "train.csv", index=False)
+    (tmp_path / "decisions.csv").write_text(text, encoding="utf-8")
+    words = ["audit", tmp_path / "train.csv", "--labels", "tag_*"]
+    words += ["--apply", tmp_path / "decisions.csv", "-o", tmp_path / "corrected.csv"]
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    assert result.exit_code == 0, result.output
+    train.loc[int(table[0]["row"]), f"tag_{table[0]['label']}"] = 1 - given[0]
+    corrected = pd.read_csv(tmp_path / "corrected.csv")
+    pd.testing.assert_frame_equal(corrected, train)
 
 
 def test_a_suspicious_label_is_decided_by_click_and_its_row_opens(six):

@@ -22,6 +22,10 @@ def test_the_page_fits_its_window(six, width):
     six.look_for(LABELS[5], "Enter")
     six.one("#rows-table .more").click()
     assert six.tab.overflow() <= 0
+    cut = """all => all.filter(e => e.scrollWidth > e.clientWidth + 1)
+        .map(e => e.getAttribute('aria-label'))"""
+    assert six.one(".wide").count() == 5
+    assert six.one(".wide").evaluate_all(cut) == []
     card, graph = (six.one(part).bounding_box() for part in ("#card", "#graph-svg"))
     assert (card["x"] >= graph["x"] + graph["width"]) == (width == 1280)
 
@@ -56,6 +60,11 @@ def test_names_never_overlap(tab, tmp_path, n_labels, width):
         assert count >= 6
     page.one("#closer").click()
     assert page.one("#graph-svg text").evaluate_all(OVERLAPS)[1] == 0
+    # Names beside the matrix are as high as its cells, or are not there.
+    axis, canvas = (page.one(f"#matrix {part}") for part in (".axis.of-rows", "canvas"))
+    if axis.count() and axis.is_visible():
+        heights = [part.bounding_box()["height"] for part in (axis, canvas)]
+        assert heights[0] == pytest.approx(heights[1], abs=2)
 
 
 def test_names_of_many_labels_never_overlap(many):
@@ -193,6 +202,8 @@ def test_on_paper_everything_is_there(many):
     cut = """all => all.filter(e => e.scrollHeight > e.clientHeight + 1
         || e.scrollWidth > e.clientWidth + 1).length"""
     assert many.one(".wide").evaluate_all(cut) == 0
+    read = "bar => getComputedStyle(bar).printColorAdjust"
+    assert many.one("#known-list .bar").last.evaluate(read) == "exact"
     many.page.emulate_media(media="screen")
 
 
@@ -284,6 +295,14 @@ def check_speed(page):
         for k in (3, 9, 21)
     ]
     assert min(knows) < 100
+    filled = page.one("#quality-table tbody:not([data-filling])")
+    page.one("#quality-table .more").click()
+    filled.wait_for()
+    headers, sorts = page.one("#quality-table thead button"), []
+    for k in (1, 2, 3):
+        sorts.append(taken(headers.nth(k).evaluate_handle("e => e").as_element().click))
+        filled.wait_for()
+    assert min(sorts) < 100
 
 
 def test_many_labels_answer_at_once_and_exactly(many):

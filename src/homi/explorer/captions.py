@@ -73,12 +73,12 @@ def judged(facts: Facts) -> str:
     count = len(rows.places)
     which = f"{rows.n_rows:,} rows"
     if count < rows.n_rows:
-        which = f"{count:,} of {rows.n_rows:,} rows, evenly spaced"
+        which = f"{count:,} of {rows.n_rows:,} rows (evenly spaced)"
     if rows.held_out:
         return f"Measured on {which} that were passed as test rows."
     return (
-        f"Measured on {which} passed as X and y; if the model was fitted to them, "
-        "this is optimistic. Pass X_test and y_test for an honest measure."
+        f"Measured on {which} that were passed as X and y; if the model was fitted to "
+        "them, this is optimistic. Pass X_test and y_test for an honest measure."
     )
 
 
