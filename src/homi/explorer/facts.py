@@ -58,7 +58,7 @@ class Facts:
     model : ModelSummary
         The model.
     graph : LabelGraph
-        How labels hang together, their positions and groups.
+        Relations of labels, their positions and groups.
     data : Evidence or None
         Co-occurrence of labels, if labels were passed.
     judged : Judged or None

@@ -1,4 +1,4 @@
-"""How labels hang together: in the data, in held-out errors, and in B."""
+"""Relations of labels: in the data, in held-out errors, and in B."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ const complete = () => {
 addEventListener("beforeprint", complete);
 matchMedia("print").addEventListener("change", (event) => event.matches && complete());
 
-// How two labels hang together: φ and lift of the data, dependence of errors, and B.
+// Relations of two labels: φ and lift of the data, dependence of errors, and B.
 
 const data = pairs.data;
 const both = data?.both;
