@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 from PIL import Image
 from playwright.sync_api import Browser, CDPSession, Locator, Page, sync_playwright
+from sklearn.feature_extraction.text import TfidfVectorizer
 
 from homi import HOMICV
 from homi.atomic_write import whole_file
@@ -37,10 +38,10 @@ from homi.explorer import facts, write
 from homi.explorer.pack import packed
 from homi.io import load_model, save
 
-#: Options of each HOMICV; "enron-40" has the 40 most frequent labels of enron.
+#: Options of each HOMICV; "python-functions-40" has its 40 most frequent labels.
 MODELS: dict[str, dict[str, Any]] = {
     "emotions": {},
-    "enron-40": {},
+    "python-functions-40": {},
     "CAL500": {},
     "delicious": {"widths": [], "trees": False},
 }
@@ -48,7 +49,7 @@ MODELS: dict[str, dict[str, Any]] = {
 #: Pictures of the documentation.
 PICTURES = {
     "emotions": "explorer_6.png",
-    "enron-40": "explorer_40.png",
+    "python-functions-40": "explorer_40.png",
     "CAL500": "explorer.png",
     "delicious": "explorer_983.png",
 }
@@ -230,8 +231,11 @@ def measure(browser: Browser, path: Path, repeats: int) -> dict[str, list[Times]
 
 def labeled_rows(name: str) -> tuple[Any, pd.DataFrame]:
     """Rows of a data set, and labels with their names."""
-    name, _, most = name.partition("-")
-    X, Y, _, label_names = load(name)
+    first, _, most = name.rpartition("-")
+    most = most if most.isdecimal() else ""
+    X, Y, _, label_names = load(first if most else name)
+    if X.ndim == 1:
+        X = TfidfVectorizer(sublinear_tf=True, min_df=2).fit_transform(X)
     labels = pd.DataFrame(Y, columns=label_names)
     if most:
         kept = labels.sum().sort_values(kind="stable").index[-int(most) :]
