@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from homi.cli.options import AsJson, ColumnChoice, Force, Quiet, Recipe, Rows
 from homi.cli.output import check_table, write_table
 from homi.cli.terminal import print_json, print_note, working
-from homi.typing import Fields
+
+if TYPE_CHECKING:
+    from homi.typing import Fields
 
 
 def audit(

@@ -8,7 +8,7 @@ import tempfile
 import time
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,7 +16,9 @@ import homi
 from homi.cli.options import FORMATS, AsJson, Labels, Quiet
 from homi.cli.terminal import print_json
 from homi.extras import DISTRIBUTION, install
-from homi.typing import Fields, Matrix
+
+if TYPE_CHECKING:
+    from homi.typing import Fields, Matrix
 
 _CORE = ("numpy", "scipy", "scikit-learn", "threadpoolctl", "joblib", "safetensors")
 

@@ -11,13 +11,13 @@ from rich.table import Table
 
 from homi.cli.options import AsJson, Embeddings, Model, Quiet, Rows, TagChoice, Text
 from homi.cli.terminal import print_json, print_note, printable, working
-from homi.typing import Fields, Matrix
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from homi.cli.opened_file import File
+    from homi.typing import Fields, Matrix
 
 
 def evaluate(

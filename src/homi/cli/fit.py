@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from homi.cli.options import AsJson, ColumnChoice, Force, Quiet, Recipe, Rows
 from homi.cli.output import check_output
 from homi.cli.terminal import print_json, working
-from homi.typing import Fields
+
+if TYPE_CHECKING:
+    from homi.typing import Fields
 
 
 def fit(

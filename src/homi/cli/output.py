@@ -8,12 +8,14 @@ import os
 import stat
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from homi.extras import optional
-from homi.typing import Fields
+
+if TYPE_CHECKING:
+    from homi.typing import Fields
 
 #: Number of bytes at the start of a file that tell its kind.
 _HEAD = 4096
