@@ -113,7 +113,7 @@ def test_no_help_imports_a_heavy_package():
             main()
         except SystemExit as ended:
             assert not ended.code
-        heavy = {{"numpy", "sklearn", "scipy", "pandas", "pyarrow", "joblib", "matplotlib"}}
+        heavy = {{"numpy", "sklearn", "scipy", "pandas", "pyarrow", "matplotlib"}}
         assert not heavy & set(sys.modules), words
     """
     result = python(code)

@@ -10,7 +10,13 @@ from rich.console import Console
 from rich.table import Table
 
 from homi.cli.options import AsJson, Embeddings, Model, Quiet, Rows, TagChoice, Text
-from homi.cli.terminal import print_json, print_note, printable, working
+from homi.cli.terminal import (
+    print_json,
+    print_note,
+    printable,
+    tell_unlabeled,
+    working,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,6 +68,7 @@ def evaluate(
     if as_json:
         print_json({"rows": len(Y), "metrics": metrics, "labels": each})
         return
+    tell_unlabeled(Y, quiet=quiet)
     console = Console()
     if not console.is_terminal:
         console = Console(width=160)
@@ -118,6 +125,8 @@ _RATIOS = ("precision", "recall", "f1", "auc", "best_threshold", "best_f1")
 
 
 def _number(value: float) -> str:
+    if value != value:
+        return "–"
     return f"{value:.3f}" if abs(value) < 1e6 else f"{value:.3g}"
 
 

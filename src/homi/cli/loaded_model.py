@@ -100,7 +100,9 @@ class LoadedModel:
             _check_rows(parts.n_rows, file)
             if vectorizer.columns_ is not None and parts.table is not None:
                 _tell_imputed(vectorizer.columns_, parts.table, quiet=quiet)
-            return vectorizer.transform_parts(parts)
+            X = vectorizer.transform_parts(parts)
+        _tell_no_words(vectorizer.n_words(X), quiet=quiet)
+        return X
 
     def _by_position(self, file: File) -> Any:
         """Return all columns but the labels, for a model without feature names."""
@@ -207,6 +209,15 @@ def _tell_imputed(columns: Columns, table: Table, *, quiet: bool) -> None:
         print_note(
             "Note: values that are missing or unknown words are imputed: "
             f"{counted(imputed)}.",
+            quiet=quiet,
+        )
+
+
+def _tell_no_words(n_words: NDArray[np.intp] | None, *, quiet: bool) -> None:
+    if n_words is not None and (count := int((n_words == 0).sum())):
+        print_note(
+            f"Note: the texts of {count} row(s) have no word that the model knows; it "
+            "predicts these rows without them.",
             quiet=quiet,
         )
 

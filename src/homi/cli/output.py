@@ -134,6 +134,11 @@ FORMS = (".csv", ".tsv", ".parquet")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
+def written_to(path: Path) -> str:
+    """Return the end of a note on a table: where it is, unless on standard output."""
+    return "" if str(path) == "-" else f"; {path} is written"
+
+
 def check_table(path: Path, inputs: Iterable[Path], *, force: bool) -> None:
     """Refuse a table whose name has no known suffix, or that must not be replaced."""
     if str(path) == "-":
