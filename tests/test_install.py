@@ -165,7 +165,7 @@ def bare(tmp_path_factory):
     code = f"""{WITHOUT_EXTRAS}
 assert not run("fit", "train.csv", "--labels=tag_*", "--paper", "-o", "model.homi")
 assert not run("predict", "model.homi", "train.csv", "--keep=color", "-o", "tags.csv")
-assert not run("evaluate", "model.homi", "train.csv")
+assert not run("evaluate", "model.homi", "train.csv", "--quiet")
 assert not run("doctor")
 assert not run("data", "list")
 import homi.benchmark.engines
