@@ -416,6 +416,15 @@ def test_rows_without_labels_are_counted_where_they_make_metrics_worse(tmp_path)
     assert "10 of 30 rows have no label" in found.stderr
 
 
+def test_training_rows_are_noticed_where_they_are_measured(tmp_path):
+    path, model, other = (tmp_path / n for n in ("a.csv", "model.homi", "b.csv"))
+    path.write_text("a,tags\n" + "1,cat\n2,cat;dog\n3,dog\n" * 10)
+    other.write_text("a,tags\n1,cat\n3,dog\n")
+    run("fit", path, "--tags", "tags", "--linear", "-o", model)
+    assert "was fitted to these rows" in run("evaluate", model, path).stderr
+    assert run("evaluate", model, other).stderr == ""
+
+
 def test_a_plan_takes_texts_and_tags(tmp_path):
     path = tmp_path / "posts.csv"
     path.write_text("body,tags\n" + "a cat,cat\nthe dog,dog\n" * 60)

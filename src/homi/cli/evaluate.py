@@ -69,6 +69,12 @@ def evaluate(
         print_json({"rows": len(Y), "metrics": metrics, "labels": each})
         return
     tell_unlabeled(Y, quiet=quiet)
+    if loaded.was_fitted_to(file):
+        print_note(
+            f"Note: {model} was fitted to these rows, so the values are optimistic; "
+            "measure on other rows, or by homi cv.",
+            quiet=quiet,
+        )
     console = Console()
     if not console.is_terminal:
         console = Console(width=160)

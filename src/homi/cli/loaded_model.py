@@ -16,6 +16,7 @@ from homi.cli.recipe import last_step
 from homi.cli.source import read_features, read_labels
 from homi.cli.tags import TagColumn, known_tags
 from homi.cli.terminal import print_note
+from homi.datasets.cache import file_sha256
 from homi.datasets.dataset import Table
 from homi.io import ModelFile, ModelFileError, load_file
 from homi.tables import TableVectorizer
@@ -46,6 +47,11 @@ class LoadedModel:
     frequent: dict[str, list[str]] = field(default_factory=dict)
     vectorizer: TableVectorizer | None = None
     label_prefix: str = ""
+    fitted_to: str = ""
+
+    def was_fitted_to(self, path: Path) -> bool:
+        """Return True for the file that homi fit was given."""
+        return path.is_file() and file_sha256(path) == self.fitted_to
 
     @property
     def label_columns(self) -> list[str]:
@@ -248,6 +254,7 @@ def load_for_rows(path: Path, text: list[str] | None = None) -> LoadedModel:
         frequent = found.preprocessing.get("frequent", {})
         frequent = {name: texts(words) for name, words in frequent.items()}
         (prefix,) = texts([found.preprocessing.get("label_prefix", "")])
+        (sha256,) = texts([found.provenance.get("data", {}).get("sha256", "")])
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise ModelFileError(
             f"{path} is refused: what it says of its columns makes no sense."
@@ -265,7 +272,7 @@ def load_for_rows(path: Path, text: list[str] | None = None) -> LoadedModel:
         raise ModelFileError(
             f"{path} is refused: its columns are not those of its model."
         )
-    about = (given, dropped, tags, dates, frequent, vectorizer, prefix)
+    about = (given, dropped, tags, dates, frequent, vectorizer, prefix, sha256)
     return LoadedModel(path, found.model, names, columns, *about)
 
 
