@@ -62,7 +62,6 @@ SHOWN = {
     "tuned-nystroem-ridge": "ridge on Nyström features, tuned",
     "tuned-logistic": "one-vs-rest logistic regression, tuned",
     "random-forest": "random forest, 100 trees",
-    "tuned-ridge": "ridge, tuned",
     "HOMI": "HOMI as in the paper",
 }
 

@@ -17,7 +17,6 @@ import numpy as np
 import sklearn
 from scale_sparse import write
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.pipeline import FeatureUnion
 from threadpoolctl import threadpool_limits
 
 from homi import HOMICV
@@ -90,30 +89,24 @@ def table(option: str) -> Any:
     def make(train: Any, own: Any, test: Any, other: Any) -> Any:
         vectorizer = TableVectorizer(encoder="minilm", text_features=option)
         found, parts = Features(text=["text"]), TableParts
-        X = vectorizer._fit_chosen(
-            found, parts(texts=train.tolist(), sentences=own), ["text"], option
-        )
+        rows = parts(texts=train.tolist(), sentences=own)
+        X = vectorizer._fit_chosen(found, rows, ["text"], option)
         rows = parts(texts=test.tolist(), sentences=other)
         return X, vectorizer._joined(list(vectorizer._blocks(rows)))
 
     return make
 
 
-CHARACTERS = {"analyzer": "char_wb", "ngram_range": (2, 4), "max_features": 5000}
 #: Name -> how features are made, and whether they need the encoder.
 OPTIONS = {
-    "TF-IDF of 2,000 words (`tfidf`)": (tfidf(words(max_features=2000)), False),
+    "TF-IDF of 2,000 words (`tfidf`)": (table("tfidf"), False),
     "TF-IDF of 5,000 words": (tfidf(words(max_features=5000)), False),
     "TF-IDF of 5,000 words and pairs of words": (
         tfidf(words(max_features=5000, ngram_range=(1, 2))),
         False,
     ),
     "TF-IDF of 2,000 words and 5,000 n-grams of characters (`characters`)": (
-        tfidf(
-            FeatureUnion(
-                [("words", words(max_features=2000)), ("letters", words(**CHARACTERS))]
-            )
-        ),
+        table("characters"),
         False,
     ),
     "embeddings (`embeddings`)": (table("embeddings"), True),

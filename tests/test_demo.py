@@ -1,15 +1,17 @@
 """The demonstration, whole, as `make demo` runs it."""
 
+import io
 import sys
 
 import numpy as np
 import pytest
+from rich.console import Console
 from sklearn.pipeline import make_pipeline
 from typer.testing import CliRunner
 
 from homi import HOMICV
 from homi.__main__ import main
-from homi.cli import comparison
+from homi.cli import comparison, demo
 from homi.cli.app import app
 
 
@@ -54,6 +56,21 @@ def test_the_table_is_mean_and_standard_deviation():
     assert header[1] == "Hamming loss ↓"
     assert row == ["method"] + ["0.200 ± 0.141"] * 4 + ["1"]
     assert np.std([0.1, 0.3], ddof=1) == pytest.approx(0.141, abs=5e-4)
+
+
+def test_the_table_fits_80_columns():
+    scores = {name: [0.1, 0.3] for name in comparison.PAPER_METRICS}
+    names = ("random forest", "HOMI, s = 10")
+    seconds = {name: [132.4] for name in names}
+    result = comparison.Comparison("title", dict.fromkeys(names, scores), seconds)
+    text = io.StringIO()
+    demo._print(Console(file=text, width=80), result)
+    lines = [line.strip() for line in text.getvalue().splitlines() if line.strip()]
+    assert (
+        lines[2]
+        == "random forest " + "0.200 ± 0.141  " * 2 + "0.200 ± 0.141 " * 2 + "132"
+    )
+    assert len(lines) == 4
 
 
 def test_the_module_is_the_command(capsys, monkeypatch):

@@ -152,6 +152,7 @@ def test_formats_with_labels_of_their_own(tmp_path, suffix):
         ("{1,0}", "0 1 1", [0, 1, 1]),
         ("{false, true}", "false true false", [0, 1, 0]),
         ("{TRUE,FALSE}", "TRUE TRUE FALSE", [1, 1, 0]),
+        ("{no,Yes}", "no Yes Yes", [0, 1, 1]),
         ("{'0','1','2'}", "0 1 '1'", [0, 1, 1]),
         ("numeric", "0 1 1.0", [0, 1, 1]),
     ],
@@ -168,7 +169,7 @@ def test_spellings_of_a_label(tmp_path, kind, values, expected):
 @pytest.mark.parametrize(
     ("kind", "value", "message"),
     [
-        ("{no,yes}", "yes", "label 'y' is 'yes' in row 2"),
+        ("{none,some}", "some", "label 'y' is 'some' in row 2"),
         ("{0,1,2}", "2", "label 'y' is '2' in row 2"),
         ("numeric", "-1", "label 'y' is -1 in row 2"),
         ("numeric", "0.5", "label 'y' is 0.5 in row 2"),
@@ -178,14 +179,14 @@ def test_spellings_of_a_label(tmp_path, kind, values, expected):
 @pytest.mark.parametrize("in_braces", [False, True])
 def test_what_is_no_label(tmp_path, kind, value, message, in_braces):
     path = tmp_path / "d.arff"
-    good = "1" if "1" in kind else "no" if "no" in kind else "0"
+    good = "1" if "1" in kind else "none" if "none" in kind else "0"
     rows = [f"{{1 {v}}}" if in_braces else f"0,{v}" for v in (good, value)]
     path.write_text(
         f"@relation r\n@attribute a real\n@attribute y {kind}\n@data\n"
         + "\n".join(rows)
     )
-    if kind == "{no,yes}":
-        message = "label 'y' is 'no' in row 1"
+    if kind == "{none,some}":
+        message = "label 'y' is 'none' in row 1"
     with pytest.raises(ValueError, match=message):
         read(path, ["y"], missing="mean")
 

@@ -12,10 +12,12 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import Ridge
 from typer.testing import CliRunner
 
 import homi
 from homi.cli.app import app
+from homi.datasets import read
 from homi.estimators import HOMICV, BinaryRelevance
 from homi.io import ModelFileError, load_model, save
 from homi.tables import TableVectorizer
@@ -299,3 +301,144 @@ def test_few_texts_and_texts_without_labels_become_words():
     assert TableVectorizer().fit(texts).text_features_ == "tfidf"
     forced = TableVectorizer(text_features="characters").fit(texts[:9])
     assert forced.letters_ is not None
+
+
+@pytest.mark.parametrize("form", [pd.DataFrame, pl.DataFrame])
+def test_a_table_model_answers_a_data_frame_by_one(form):
+    given, tags = {"a": np.arange(30.0) % 7}, [["x"], ["x", "y"], []] * 10
+    model = homi.table_model(classifier=BinaryRelevance()).fit(form(given), tags)
+    for method in ("predict", "predict_proba", "decision_function"):
+        found = getattr(model, method)(form(given))
+        assert isinstance(found, form)
+        assert list(found.columns) == ["x", "y"]
+        np.testing.assert_array_equal(found, getattr(model, method)(given))
+    assert type(clone(model)) is type(model)
+
+
+def test_a_table_model_keeps_the_index_and_its_kind_in_a_file(fitted, tmp_path):
+    frame = posts(9)[0].set_index(pd.Index(range(10, 19)))
+    assert fitted.predict(frame).index.tolist() == frame.index.tolist()
+    save(fitted, tmp_path / "model.homi")
+    loaded = load_model(tmp_path / "model.homi")
+    pd.testing.assert_frame_equal(loaded.predict(frame), fitted.predict(frame))
+    assert list(loaded.predict_proba(frame).columns) == ["large", "numpy", "python"]
+
+
+def test_a_table_model_has_the_methods_of_its_classifier():
+    model = homi.table_model(classifier=Ridge())
+    assert not hasattr(model, "predict_proba")
+
+
+def test_empty_columns_are_left_out():
+    frame = pd.DataFrame({"a": np.arange(30.0), "b": np.nan, "c": None, "d": " "})
+    vectorizer = TableVectorizer().fit(frame)
+    assert vectorizer.get_feature_names_out().tolist() == ["a"]
+    assert vectorizer.notes_ == [
+        "Left out, because every cell is empty: 'b', 'c', 'd'."
+    ]
+    assert vectorizer.transform(frame[["a"]]).shape == (30, 1)
+    with pytest.raises(ValueError, match="no feature column is left: 'b', 'c', 'd'"):
+        TableVectorizer().fit(frame.drop(columns="a"))
+
+
+def test_a_trailing_comma_is_no_column(tmp_path):
+    path, new = tmp_path / "rows.csv", tmp_path / "new.csv"
+    rows = [f"{i % 7},{i % 3},{int(i % 7 > 3)}" for i in range(40)]
+    path.write_text("\n".join(f"{row}," for row in ["a,b,tag_x", *rows]))
+    new.write_text("a,b\n1,2\n6,2\n")
+    model = tmp_path / "model.homi"
+    result = run("fit", path, "--labels", "tag_*", "--linear", "-o", model)
+    assert "Left out, because every cell is empty: ''." in result.stdout
+    assert run("predict", model, new).stdout == "x\n0\n1\n"
+
+
+def test_what_is_no_table_is_explained():
+    with pytest.raises(ValueError, match="the table has no rows"):
+        homi.table_model().fit(pd.DataFrame({"a": []}), [])
+    frame = pd.DataFrame({"a": [1.0, np.inf, 3.0]})
+    with pytest.raises(ValueError, match="column 'a' is infinite"):
+        homi.table_model().fit(frame, [["x"], [], ["x"]])
+
+
+def test_features_of_texts_that_are_nearly_as_good_are_the_cheaper_ones(monkeypatch):
+    for characters, chosen in ((-0.995, "tfidf"), (-0.98, "characters")):
+        scores = iter([-1.0, characters])
+        monkeypatch.setattr(
+            "homi.tables.vectorizer.held_out_score", lambda X, y, s=scores: next(s)
+        )
+        vectorizer = TableVectorizer("text")
+        vectorizer.fit({"text": ["a cat", "a dog"] * 60}, [["x"], []] * 60)
+        assert vectorizer.text_features_ == chosen
+
+
+def test_texts_without_a_known_word_are_counted(tmp_path):
+    path, model = tmp_path / "posts.csv", tmp_path / "model.homi"
+    rows = [f"{text},{tag}" for text, tag in (("a cat", "cat"), ("the dog", "dog"))]
+    path.write_text("\n".join(["body,tags", *rows * 20]))
+    new = tmp_path / "new.csv"
+    new.write_text('body\na cat\n""\n😀\n')
+    run("fit", path, "--text", "body", "--tags", "tags", "--linear", "-o", model)
+    assert "texts of 2 row(s) have no word" in run("predict", model, new).stderr
+    assert run("predict", model, path).stderr == ""
+
+
+def test_a_summary_tells_what_labels_may_hide(tmp_path):
+    path = tmp_path / "posts.csv"
+    cells = ["cat|Cat", "dog", "Cat"]
+    path.write_text("a,tags\n" + "".join(f"{i},{cells[i % 3]}\n" for i in range(12)))
+    found = run("fit", path, "--tags", "tags", "--linear", "-o", tmp_path / "m.homi")
+    assert "Tags in 'tags', separated by '|': 3 different ones, 1.3 per row." in (
+        found.stdout
+    )
+    assert "although only their case differs: 'Cat', 'cat'." in found.stdout
+    assert "Fewer than 20 rows" in found.stdout
+    path.write_text("a,tag_x,tag_y,tag_z\n" + "1,0,1,0\n2,0,1,1\n" * 20)
+    found = run("fit", path, "-l", "tag_*", "--linear", "-o", tmp_path / "m.homi")
+    assert "No row has 'x'," in found.stdout
+    assert "Every row has 'y'," in found.stdout
+
+
+def test_labels_may_be_yes_and_no(tmp_path):
+    words = [("yes", "no"), ("Y", "n"), ("TRUE", "False"), ("1", "0"), ("t", "f")]
+    for yes, no in words:
+        path = tmp_path / f"{yes}.csv"
+        rows = [f"{i},{yes if i % 2 else no}" for i in range(10)]
+        path.write_text("\n".join(["a,tag_x", *rows]))
+        assert read(path, labels="tag_*").Y[:, 0].tolist() == [0, 1] * 5
+
+
+def test_rows_without_labels_are_counted_where_they_make_metrics_worse(tmp_path):
+    path, model = tmp_path / "rows.csv", tmp_path / "model.homi"
+    path.write_text("a,tags\n" + "1,cat\n2,\n3,dog\n" * 10)
+    run("fit", path, "--tags", "tags", "--linear", "-o", model)
+    assert "10 of 30 rows have no label" in run("evaluate", model, path).stderr
+    found = run("cv", path, "--tags", "tags", "--linear", "--folds", "2")
+    assert "10 of 30 rows have no label" in found.stderr
+
+
+def test_training_rows_are_noticed_where_they_are_measured(tmp_path):
+    path, model, other = (tmp_path / n for n in ("a.csv", "model.homi", "b.csv"))
+    path.write_text("a,tags\n" + "1,cat\n2,cat;dog\n3,dog\n" * 10)
+    other.write_text("a,tags\n1,cat\n3,dog\n")
+    run("fit", path, "--tags", "tags", "--linear", "-o", model)
+    assert "was fitted to these rows" in run("evaluate", model, path).stderr
+    assert run("evaluate", model, other).stderr == ""
+
+
+def test_a_plan_takes_texts_and_tags(tmp_path):
+    path = tmp_path / "posts.csv"
+    path.write_text("body,tags\n" + "a cat,cat\nthe dog,dog\n" * 60)
+    options = ("--text", "body", "--tags", "tags", "--json")
+    found = json.loads(run("doctor", "--plan", path, *options).stdout)
+    assert (found["rows"], found["features"], found["labels"]) == (120, 7000, 2)
+    assert "--plan" in run("doctor", "--tags", "tags", code=1).stderr
+
+
+def test_tables_say_where_they_are_written(tmp_path):
+    path, model = tmp_path / "rows.csv", tmp_path / "model.homi"
+    path.write_text("a,tag_x,tag_y\n" + "1,0,1\n2,1,0\n3,1,1\n" * 10)
+    run("fit", path, "-l", "tag_*", "--linear", "-o", model)
+    out = tmp_path / "out.csv"
+    audit = run("audit", path, "-l", "tag_*", "--linear", "-o", out)
+    assert f"{out} is written" in audit.stderr
+    assert f"{out} is written: 30 row(s)." in run("ask", model, path, "-o", out).stderr

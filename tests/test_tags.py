@@ -107,6 +107,7 @@ def test_strings_are_classes_as_before():
         ([["a"], "b"], r"row 1 of y is 'b'"),
         ([["a"], ["b", 3]], r"row 1 of y holds the tag 3"),
         ([{1, 2}, {2}], r"row 0 of y holds the tag 1"),
+        ([[1, 2], [2]], r"rows of y have 1 to 2 values.*str\(tag\)"),
         ([["a", "b"], [""]], r"row 1 of y holds the tag ''"),
         ([["0", "1"], ["1", "1"]], r"strings '0' and '1' only.*astype\(int\)"),
     ],

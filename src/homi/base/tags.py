@@ -37,7 +37,10 @@ def tag_rows(Y: MatrixLike) -> list[Tags] | None:
     rows = _items(Y)
     filled = (row for row in rows if isinstance(row, (*_CONTAINERS, str)) and len(row))
     first = next(filled, None)
-    if not isinstance(first, _CONTAINERS) or not _holds_names(first):
+    if not isinstance(first, _CONTAINERS):
+        return None
+    if not _holds_names(first):
+        _check_lengths(rows)
         return None
     for i, row in enumerate(rows):
         _check_tags(row, i)
@@ -62,6 +65,17 @@ def _items(Y: MatrixLike) -> Sequence[Any]:
 
 def _holds_names(row: Collection[object]) -> bool:
     return isinstance(row, set | frozenset) or isinstance(next(iter(row)), str)
+
+
+def _check_lengths(rows: Sequence[Any]) -> None:
+    """Refuse tags that are no strings, which no indicator matrix can be."""
+    lengths = {len(row) for row in rows if isinstance(row, list | tuple)}
+    if len(lengths) > 1:
+        raise ValueError(
+            f"rows of y have {min(lengths)} to {max(lengths)} values; pass one 0/1 "
+            "value for each label or, for tags, strings: "
+            "[[str(tag) for tag in row] for row in y]."
+        )
 
 
 def _check_tags(row: object, i: int) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from homi.cli.options import AsJson, Force, Known, Model, Quiet, Rows, Text
 from homi.cli.output import check_table, write_table
-from homi.cli.terminal import print_json, working
-from homi.typing import Fields
+from homi.cli.terminal import print_json, print_note, working
+
+if TYPE_CHECKING:
+    from homi.typing import Fields
 
 
 def ask(
@@ -63,3 +65,5 @@ def ask(
         column = [row[place] if place < len(row) else "" for row in found]
         table[f"ask_{place + 1}"] = column
     write_table(output, table)
+    if str(output) != "-":
+        print_note(f"{output} is written: {n} row(s).", quiet=quiet)

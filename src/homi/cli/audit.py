@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from homi.cli.options import AsJson, ColumnChoice, Force, Quiet, Recipe, Rows
-from homi.cli.output import check_table, write_table
+from homi.cli.output import check_table, write_table, written_to
 from homi.cli.terminal import print_json, print_note, working
-from homi.typing import Fields
+
+if TYPE_CHECKING:
+    from homi.typing import Fields
 
 
 def audit(
@@ -60,7 +62,7 @@ def audit(
     if apply is not None:
         table, changed = corrected_table(open_file(file), given, open_file(apply))
         write_table(output, table)
-        print_note(f"{changed} label(s) changed.", quiet=quiet)
+        print_note(f"{changed} label(s) changed{written_to(output)}.", quiet=quiet)
         return
     with working("Auditing", quiet=quiet):
         found = audited(recipe, given, top)
@@ -73,6 +75,6 @@ def audit(
     low, high = found.interval
     print_note(
         f"About {found.n_wrong:.0f} of {given.Y.size} labels are wrong (90 % interval: "
-        f"{low:.0f} to {high:.0f}).",
+        f"{low:.0f} to {high:.0f}){written_to(output)}.",
         quiet=quiet,
     )

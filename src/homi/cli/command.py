@@ -6,14 +6,16 @@ import functools
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
-from typing import Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
 import typer
 
 from homi.cli.errors import one_sentence
 from homi.cli.options import Debug
 from homi.extras import optional
-from homi.typing import Fields
+
+if TYPE_CHECKING:
+    from homi.typing import Fields
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

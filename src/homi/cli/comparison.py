@@ -72,7 +72,7 @@ class Comparison:
             [
                 method,
                 *(_mean_and_std(folds[name]) for name in PAPER_METRICS),
-                f"{np.median(self.seconds[method]):.2g}",
+                _two_digits(float(np.median(self.seconds[method]))),
             ]
             for method, folds in self.scores.items()
         ]
@@ -93,6 +93,11 @@ class Comparison:
                 for name, value in _score(model, X[test], Y[test]).items():
                     scores[name].append(value)
             self.models[method] = model
+
+
+def _two_digits(seconds: float) -> str:
+    """Return seconds with two digits or more, never as a power of ten."""
+    return f"{seconds:.0f}" if seconds >= 10 else f"{seconds:.2g}"
 
 
 def compare_genes(

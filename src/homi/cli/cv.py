@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from homi.cli.options import AsJson, ColumnChoice, Quiet, Recipe, Rows
-from homi.cli.terminal import counting, print_json, print_note
+from homi.cli.terminal import counting, print_json, print_note, tell_unlabeled
 
 if TYPE_CHECKING:
     from homi.cli.source import LabeledRows
@@ -60,6 +60,7 @@ def cv(
     if as_json:
         print_json({"rows": len(given.Y), "folds": found, "mean": mean, "std": std})
         return
+    tell_unlabeled(given.Y, quiet=quiet)
     table = Table("metric", "mean ± std", "better", box=SIMPLE_HEAD)
     for name in names:
         metric = METRICS[name]

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -93,7 +92,8 @@ def _run_with_progress(
 
 def _print(console: Console, result: Comparison) -> None:
     header, *rows = result.table()
-    table = Table(*header, title=result.title, box=SIMPLE_HEAD)
+    # Narrow enough for 80 columns.
+    table = Table(*header, title=result.title, box=None, padding=(0, 1, 0, 0))
     for row in rows:
         table.add_row(*row)
-    console.print(table)
+    console.print(table, "")

@@ -8,15 +8,17 @@ import tempfile
 import time
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import homi
-from homi.cli.options import FORMATS, AsJson, Labels, Quiet
+from homi.cli.options import FORMATS, AsJson, ColumnChoice, Quiet, Recipe
 from homi.cli.terminal import print_json
 from homi.extras import DISTRIBUTION, install
-from homi.typing import Fields, Matrix
+
+if TYPE_CHECKING:
+    from homi.typing import Fields, Matrix
 
 _CORE = ("numpy", "scipy", "scikit-learn", "threadpoolctl", "joblib", "safetensors")
 
@@ -36,13 +38,13 @@ _OPTIONAL = {
 
 
 def doctor(
+    choice: ColumnChoice,
     plan: Annotated[
         Path | None,
         typer.Option(
             "--plan", help=f"Estimate time and memory of a fit to a file: {FORMATS}."
         ),
     ] = None,
-    labels: Labels = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -52,16 +54,18 @@ def doctor(
     With --plan, estimate instead how long HOMICV takes to fit a file, and its memory.
 
     Example: homi doctor --plan songs.csv --labels 'tag_*'
+
+    Texts: homi doctor --plan posts.csv --text body --tags tags
     """
     if plan is not None:
-        estimate = _plan(plan, labels)
+        estimate = _plan(plan, choice)
         if as_json:
             print_json(estimate)
         else:
             typer.echo(_plan_summary(estimate))
         return
-    if labels:
-        raise ValueError("--labels needs --plan: it names the label columns of a file.")
+    if choice != ColumnChoice():
+        raise ValueError("options of columns need --plan, with the file that has them.")
     facts: Fields = {
         "homi": homi.__version__,
         "python": platform.python_version(),
@@ -97,16 +101,14 @@ def _conflict() -> str | None:
     )
 
 
-def _plan(path: Path, labels: list[str] | None) -> Fields:
+def _plan(path: Path, choice: ColumnChoice) -> Fields:
     """Return sizes of a file, and the estimated cost of a fit."""
-    from homi.datasets import read
-    from homi.model.cost import Size, measure_rates
+    from homi.cli.recipe import size_of
+    from homi.cli.source import read_rows
+    from homi.model.cost import measure_rates
     from homi.model.cost import plan as planned
 
-    X, Y, *_ = read(path, labels[0] if labels and len(labels) == 1 else labels)
-    stored = int(X.nnz if hasattr(X, "nnz") else X.size)
-    rows, features = X.shape
-    size = Size(rows, features, Y.shape[1], stored)
+    size = size_of(Recipe(), read_rows(path, choice))
     return size._asdict() | planned(size, measure_rates())._asdict()
 
 

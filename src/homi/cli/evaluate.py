@@ -10,14 +10,20 @@ from rich.console import Console
 from rich.table import Table
 
 from homi.cli.options import AsJson, Embeddings, Model, Quiet, Rows, TagChoice, Text
-from homi.cli.terminal import print_json, print_note, printable, working
-from homi.typing import Fields, Matrix
+from homi.cli.terminal import (
+    print_json,
+    print_note,
+    printable,
+    tell_unlabeled,
+    working,
+)
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from homi.cli.opened_file import File
+    from homi.typing import Fields, Matrix
 
 
 def evaluate(
@@ -62,6 +68,13 @@ def evaluate(
     if as_json:
         print_json({"rows": len(Y), "metrics": metrics, "labels": each})
         return
+    tell_unlabeled(Y, quiet=quiet)
+    if loaded.was_fitted_to(file):
+        print_note(
+            f"Note: {model} was fitted to these rows, so the values are optimistic; "
+            "measure on other rows, or by homi cv.",
+            quiet=quiet,
+        )
     console = Console()
     if not console.is_terminal:
         console = Console(width=160)
@@ -118,6 +131,8 @@ _RATIOS = ("precision", "recall", "f1", "auc", "best_threshold", "best_f1")
 
 
 def _number(value: float) -> str:
+    if value != value:
+        return "–"
     return f"{value:.3f}" if abs(value) < 1e6 else f"{value:.3g}"
 
 

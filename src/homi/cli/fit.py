@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from homi.cli.options import AsJson, ColumnChoice, Force, Quiet, Recipe, Rows
 from homi.cli.output import check_output
 from homi.cli.terminal import print_json, working
-from homi.typing import Fields
+
+if TYPE_CHECKING:
+    from homi.typing import Fields
 
 
 def fit(
@@ -61,8 +63,9 @@ def fit(
 def _summary(facts: Fields) -> str:
     lines = [
         f"{facts['output']} is written ({facts['bytes'] / 1024:.0f} KiB): "
-        f"{facts['model']} of {facts['rows']} rows, {facts['features']} features and "
-        f"{len(facts['labels'])} labels, in {facts['seconds']:.1f} s."
+        f"{facts['model']} of {_count(facts['rows'], 'row')}, "
+        f"{_count(facts['features'], 'feature')} and "
+        f"{_count(len(facts['labels']), 'label')}, in {facts['seconds']:.1f} s."
     ]
     if "read_as" in facts:
         lines.append(f"Read as: {facts['read_as']}.")
@@ -87,6 +90,10 @@ def _summary(facts: Fields) -> str:
             f"thresholds were tuned ({facts['strategy']}), {found['unseen']:.3f} after."
         )
     return "\n".join(lines)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" + "s" * (number != 1)
 
 
 #: Ranks of docs/best.md; tests/test_cli.py compares.

@@ -16,6 +16,7 @@ from homi.cli.recipe import last_step
 from homi.cli.source import read_features, read_labels
 from homi.cli.tags import TagColumn, known_tags
 from homi.cli.terminal import print_note
+from homi.datasets.cache import file_sha256
 from homi.datasets.dataset import Table
 from homi.io import ModelFile, ModelFileError, load_file
 from homi.tables import TableVectorizer
@@ -46,6 +47,11 @@ class LoadedModel:
     frequent: dict[str, list[str]] = field(default_factory=dict)
     vectorizer: TableVectorizer | None = None
     label_prefix: str = ""
+    fitted_to: str = ""
+
+    def was_fitted_to(self, path: Path) -> bool:
+        """Return True for the file that homi fit was given."""
+        return path.is_file() and file_sha256(path) == self.fitted_to
 
     @property
     def label_columns(self) -> list[str]:
@@ -100,7 +106,9 @@ class LoadedModel:
             _check_rows(parts.n_rows, file)
             if vectorizer.columns_ is not None and parts.table is not None:
                 _tell_imputed(vectorizer.columns_, parts.table, quiet=quiet)
-            return vectorizer.transform_parts(parts)
+            X = vectorizer.transform_parts(parts)
+        _tell_no_words(vectorizer.n_words(X), quiet=quiet)
+        return X
 
     def _by_position(self, file: File) -> Any:
         """Return all columns but the labels, for a model without feature names."""
@@ -211,6 +219,15 @@ def _tell_imputed(columns: Columns, table: Table, *, quiet: bool) -> None:
         )
 
 
+def _tell_no_words(n_words: NDArray[np.intp] | None, *, quiet: bool) -> None:
+    if n_words is not None and (count := int((n_words == 0).sum())):
+        print_note(
+            f"Note: the texts of {count} row(s) have no word that the model knows; it "
+            "predicts these rows without them.",
+            quiet=quiet,
+        )
+
+
 def _check_rows(count: int, file: File) -> None:
     if not count:
         raise ValueError(f"{file.path} has no rows; give a file with one or more.")
@@ -237,6 +254,7 @@ def load_for_rows(path: Path, text: list[str] | None = None) -> LoadedModel:
         frequent = found.preprocessing.get("frequent", {})
         frequent = {name: texts(words) for name, words in frequent.items()}
         (prefix,) = texts([found.preprocessing.get("label_prefix", "")])
+        (sha256,) = texts([found.provenance.get("data", {}).get("sha256", "")])
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise ModelFileError(
             f"{path} is refused: what it says of its columns makes no sense."
@@ -254,7 +272,7 @@ def load_for_rows(path: Path, text: list[str] | None = None) -> LoadedModel:
         raise ModelFileError(
             f"{path} is refused: its columns are not those of its model."
         )
-    about = (given, dropped, tags, dates, frequent, vectorizer, prefix)
+    about = (given, dropped, tags, dates, frequent, vectorizer, prefix, sha256)
     return LoadedModel(path, found.model, names, columns, *about)
 
 

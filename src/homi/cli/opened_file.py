@@ -20,6 +20,7 @@ from homi.datasets.files import short, split_name
 from homi.datasets.labels import check_unique
 from homi.datasets.read import JSON_LINES, TABLES, parser, table_parsers
 from homi.datasets.sniff import Dialect, sniff
+from homi.datasets.strings import MISSING
 from homi.tables.vectors import as_vectors
 from homi.typing import Array
 
@@ -103,6 +104,21 @@ class File:
             return []
         kinds = (str, int, date)
         return [str(cell) for cell in cells if isinstance(cell, kinds)]
+
+    def is_empty(self, name: str, most: int = 1000) -> bool:
+        """Return True if every cell of a CSV, TSV or Parquet file is missing."""
+        column = self.raw[self.position(name)] if self.raw is not None else None
+        if column is None or isinstance(column, np.ndarray):
+            return False
+        texts = table_parsers(self.path).texts
+        try:
+            return all(  # few columns have no value in their first rows
+                _text(cell).strip() in MISSING
+                for cells in (column[:most], column)
+                for cell in texts(cells, name, self.budget)
+            )
+        except Refused:  # nested values
+            return False
 
     def vectors(self, name: str) -> Array | None:
         """Return a column whose cells are lists of numbers; None for any other."""

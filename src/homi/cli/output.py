@@ -8,12 +8,14 @@ import os
 import stat
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from homi.extras import optional
-from homi.typing import Fields
+
+if TYPE_CHECKING:
+    from homi.typing import Fields
 
 #: Number of bytes at the start of a file that tell its kind.
 _HEAD = 4096
@@ -130,6 +132,11 @@ FORMS = (".csv", ".tsv", ".parquet")
 
 #: First letters by which spreadsheets recognize a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+def written_to(path: Path) -> str:
+    """Return the end of a note on a table: where it is, unless on standard output."""
+    return "" if str(path) == "-" else f"; {path} is written"
 
 
 def check_table(path: Path, inputs: Iterable[Path], *, force: bool) -> None:

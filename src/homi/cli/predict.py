@@ -10,13 +10,13 @@ import typer
 from homi.cli.options import AsJson, Embeddings, Force, Known, Model, Quiet, Rows, Text
 from homi.cli.output import check_table, write_table
 from homi.cli.terminal import print_json, working
-from homi.typing import Fields, Matrix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from homi.cli.loaded_model import LoadedModel
     from homi.cli.opened_file import File
+    from homi.typing import Fields, Matrix
 
 
 def predict(

@@ -20,7 +20,7 @@ from homi.cli.source import LabeledRows, take_rows
 from homi.datasets.cache import file_sha256
 from homi.io import save
 from homi.model.cost import Size, measure_rates, plan
-from homi.tables import TableVectorizer
+from homi.tables import TableModel, TableVectorizer
 from homi.tables.columns import Columns
 from homi.tables.vectorizer import MOST_NGRAMS, tries_characters
 from homi.thresholds import TunedThresholds
@@ -130,7 +130,7 @@ def _make_mixed(recipe: Recipe, given: LabeledRows) -> Made:
         X = vectorizer.fit_parts(given.found, given.parts, given.found.sources, given.Y)
     model = estimator(recipe, is_text=False, is_scaled=True).fit(X, given.Y)
     name_labels(model, given.label_names)
-    pipeline = Pipeline([("table", vectorizer), ("model", model)])
+    pipeline = TableModel([("table", vectorizer), ("model", model)])
     table, columns = given.features, vectorizer.columns_
     imputed = columns.imputed(table) if table and columns else {}
     return Made(pipeline, None, imputed, vectorizer)
@@ -140,14 +140,23 @@ def expected_seconds(recipe: Recipe, given: LabeledRows) -> float | None:
     """Estimate the processor seconds of a fit of HOMICV."""
     if recipe.paper:
         return None
-    table, texts, vectors, _ = given.parts
-    n, (n_words, stored) = len(given.Y), _text_size(recipe, texts or [])
-    dense = 0 if table is None else len(table.names)
-    dense += 0 if vectors is None else vectors.shape[1]
-    size = Size(n, dense + n_words, len(given.label_names), n * dense + stored)
-    found = plan(size, measure_rates())
+    found = plan(size_of(recipe, given), measure_rates())
     seconds = found.seconds if recipe.linear else found.seconds_with_trees
     return min(float(seconds), recipe.time_budget or float("inf"))
+
+
+def size_of(recipe: Recipe, given: LabeledRows) -> Size:
+    """Return the size of the features that a file becomes, estimated for texts."""
+    table, texts, vectors, _ = given.parts
+    n, (n_words, stored) = len(given.Y), _text_size(recipe, texts or [])
+    n_columns = n_dense = 0
+    if table is not None:
+        n_columns = sum(len(table.nominal.get(j, " ")) for j in range(len(table.names)))
+        n_dense = int(getattr(table.values, "nnz", n * len(table.names)))
+    if vectors is not None:
+        n_columns, n_dense = n_columns + vectors.shape[1], n_dense + vectors.size
+    n_labels = len(given.label_names)
+    return Size(n, n_columns + n_words, n_labels, n_dense + stored)
 
 
 def _text_size(recipe: Recipe, texts: Sequence[str]) -> tuple[int, int]:
@@ -210,7 +219,7 @@ def facts_of(made: Made, given: LabeledRows, output: Path, seconds: float) -> Fi
     if given.read_as:
         facts["read_as"] = given.read_as
     notes = given.found.notes if made.vectorizer is None else made.vectorizer.notes_
-    if notes:
+    if notes := [*notes, *given.about_labels()]:
         facts["notes"] = notes
     if made.imputed:
         facts["imputed"] = made.imputed

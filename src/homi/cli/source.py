@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -25,8 +25,8 @@ from homi.datasets.files import short, split_name
 from homi.datasets.labels import chosen_columns, indicators
 from homi.tables.features import Features, TableParts, find_features, parts_of
 
-#: Columns that an error explains.
-_LISTED = 8
+#: Columns that an error explains, and rows from which on a model may be of use.
+_LISTED, _FEW = 8, 20
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,31 @@ class LabeledRows:
         """True if there are vectors, or texts beside other columns."""
         table, texts, vectors, _ = self.parts
         return vectors is not None or (table is not None and texts is not None)
+
+    def about_labels(self) -> Iterator[str]:
+        """Yield what a user may not expect of the labels, in sentences."""
+        counts, n_rows = self.Y.sum(axis=0), len(self.Y)
+        if self.tags is not None:
+            between = self.tags.about_separator
+            yield (
+                f"Tags in {short(self.tags.name)}, {between}: {len(counts)} different "
+                f"ones, {counts.sum() / n_rows:.2g} per row."
+            )
+        if alike := _alike(self.label_names):
+            yield f"Different labels, although only their case differs: {alike}."
+        for count, who in ((0, "No row"), (n_rows, "Every row")):
+            if same := [self.label_names[j] for j in np.flatnonzero(counts == count)]:
+                yield f"{who} has {listed(same)}, of which nothing can be learned."
+        if n_rows < _FEW:
+            yield f"Fewer than {_FEW} rows tell little; add rows."
+
+
+def _alike(names: list[str]) -> str:
+    """Return names that are equal but for their case."""
+    by_case: dict[str, list[str]] = {}
+    for name in names:
+        by_case.setdefault(name.casefold(), []).append(name)
+    return listed([name for same in by_case.values() if same[1:] for name in same])
 
 
 def input_files(file: Path, choice: ColumnChoice) -> list[Path]:

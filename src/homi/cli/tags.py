@@ -59,6 +59,13 @@ class TagColumn:
             raise ValueError(f"{str(found)[:40]} is not a column of tags")
         return cls(name, separator)
 
+    @property
+    def about_separator(self) -> str:
+        """What separates tags, for the user."""
+        if self.separator == JSON:
+            return "as lists"
+        return f"separated by {self.separator!r}"
+
     def split(self, cell: str) -> list[str]:
         """Return the tags of a cell; an empty or missing one has none."""
         cell = cell.strip()

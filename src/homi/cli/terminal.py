@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
@@ -22,6 +23,9 @@ from rich.progress import (
     TextColumn,
 )
 from rich.text import Text
+
+if TYPE_CHECKING:
+    from homi.typing import Matrix
 
 
 @contextmanager
@@ -114,6 +118,16 @@ def print_note(text: str, *, quiet: bool) -> None:
     """Print a line on stderr, beside the result."""
     if not quiet:
         typer.echo(text, err=True)
+
+
+def tell_unlabeled(Y: Matrix, *, quiet: bool) -> None:
+    """Say which metrics rows without labels make worse, whatever is predicted."""
+    if empty := int((Y.sum(axis=1) == 0).sum()):
+        print_note(
+            f"Note: {empty} of {len(Y)} rows have no label; one-error and "
+            "example-based F1 count them as wrong.",
+            quiet=quiet,
+        )
 
 
 def print_json(value: object, *, indent: int | None = 2) -> None:

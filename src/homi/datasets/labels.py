@@ -23,7 +23,8 @@ WAYS = (
     "or the path of a Mulan .xml file"
 )
 
-_TRUTH = {"0": 0, "1": 1, "false": 0, "true": 1}
+_FALSE, _TRUE = ("0", "false", "no", "n", "f"), ("1", "true", "yes", "y", "t")
+_TRUTH = dict.fromkeys(_FALSE, 0) | dict.fromkeys(_TRUE, 1)
 
 
 def split(content: Content, labels: Labels | None) -> tuple[Table, Table]:
@@ -115,8 +116,8 @@ def _bad_label(table: Table, row: int, column: int) -> ValueError:
     return ValueError(
         f"label {short(table.names[column])} is "
         f"{'missing' if np.isnan(value) else found} in row {row + 1}; every label must "
-        "be 0 or 1, or false or true. Remove the row or, if the column is a feature, "
-        "choose other label columns."
+        "be 0 or 1, false or true, or no or yes. Correct or remove the row or, if the "
+        "column is a feature, choose other label columns."
     )
 
 

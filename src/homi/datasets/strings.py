@@ -59,7 +59,8 @@ def _check_nominal(words: list[str], numbers: list[float | None], n_rows: int) -
         mixed = next(w for w, v in zip(words, numbers, strict=True) if v is not None)
         raise ValueError(
             f"mixes numbers, such as {short(mixed)}, with text, such as {short(text)}; "
-            "use one of them."
+            "write numbers only, without units or separators of thousands, and leave "
+            "cells without a number empty."
         )
     if all(_DATE.fullmatch(word) for word in words):
         raise ValueError(

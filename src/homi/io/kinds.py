@@ -47,7 +47,7 @@ from homi.io.tuned_kind import dump_maps, dump_rule, load_maps, load_rule
 from homi.io.values import decode, encode
 from homi.model.homi import HOMI
 from homi.model.homi_cv import HOMICV
-from homi.tables import TableVectorizer
+from homi.tables import TableModel, TableVectorizer
 from homi.thresholds import TunedThresholds
 from homi.thresholds.rules import fitted_rule, set_rule
 from homi.thresholds.wrapper import WrappedClassifier
@@ -138,7 +138,8 @@ def _load_pipeline(node: Node, source: Source, depth: int) -> Pipeline:
         raise ModelFileError(
             "a step before the last of its Pipeline transforms nothing."
         )
-    return rebuilt(Pipeline, node["params"], steps=steps)
+    cls = TableModel if node["kind"] == "TableModel" else Pipeline
+    return rebuilt(cls, node["params"], steps=steps)
 
 
 def _dump_tuned(model: TunedThresholds, out: Out) -> Node:
@@ -231,7 +232,8 @@ _STEPS = sorted(
 
 _WRAPPERS = (TunedThresholds, LabelDependence)
 _CLASSES = (
-    *(HOMI, HOMICV, *_WRAPPERS, Pipeline, TfidfVectorizer, CountVectorizer),
+    *(HOMI, HOMICV, *_WRAPPERS, Pipeline, TableModel),
+    *(TfidfVectorizer, CountVectorizer),
     *(ColumnTransformer, FeatureUnion, TableVectorizer, *CLASSES.values()),
     *(method.cls for method in _METHODS.values()),
 )
@@ -243,7 +245,7 @@ _CHECKS: dict[str, Callable[[Any], None]] = {
 }
 
 _NESTED: dict[str, Callable[..., Node]] = {
-    "Pipeline": _dump_pipeline,
+    **dict.fromkeys(("Pipeline", "TableModel"), _dump_pipeline),
     "ColumnTransformer": dump_columns,
     "FeatureUnion": dump_union,
     "TableVectorizer": dump_table,
@@ -266,7 +268,7 @@ _LOAD: dict[str, Loader] = {
     "TfidfVectorizer": _simple(load_tfidf),
     "TunedThresholds": _wrapper(TunedThresholds, _load_tuned),
     "LabelDependence": _wrapper(LabelDependence, _load_dependence),
-    "Pipeline": _load_pipeline,
+    **dict.fromkeys(("Pipeline", "TableModel"), _load_pipeline),
     "CountVectorizer": _simple(load_counts),
     "ColumnTransformer": _nested(load_columns),
     "FeatureUnion": _nested(load_union),

@@ -1,6 +1,6 @@
 """Tables of any columns -> features of a model."""
 
-from homi.tables.pipeline import table_model
+from homi.tables.pipeline import TableModel, table_model
 from homi.tables.vectorizer import TableVectorizer
 
-__all__ = ["TableVectorizer", "table_model"]
+__all__ = ["TableModel", "TableVectorizer", "table_model"]

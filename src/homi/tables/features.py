@@ -36,6 +36,9 @@ class ColumnSource(Protocol):
     def texts(self, names: list[str]) -> list[str]:
         """Return one string per row."""
 
+    def is_empty(self, name: str) -> bool:
+        """Return True if every cell of a column is missing."""
+
     def vectors(self, name: str) -> Array | None:
         """Return a column whose cells are lists of numbers; None for any other."""
 
@@ -69,7 +72,7 @@ class Features:
     vectors : dict
         Columns of lists of numbers, such as embeddings, and their length.
     left_out : list of str
-        Columns of identifiers.
+        Columns of identifiers, and empty ones.
     notes : list of str
         What was found, for the user.
     """
@@ -130,8 +133,12 @@ def find_features(
     dates: dict[str, str] = {}
     frequent: dict[str, list[str]] = {}
     vectors: dict[str, int] = {}
+    empty: list[str] = []
     for name in names:
         if name in text:
+            continue
+        if source.is_empty(name):
+            empty.append(name)
             continue
         if (found := source.vectors(name)) is not None:
             vectors[name] = found.shape[1]
@@ -150,11 +157,14 @@ def find_features(
     left_out = kinds["identifier"]
     if not others and not texts and not vectors:
         raise ValueError(
-            f"no feature column is left: every row of {_quoted(left_out)} is "
-            "different, as in identifiers; add columns that say more."
+            f"no feature column is left: {_quoted([*left_out, *empty])} are empty, or "
+            "different in each row, as identifiers are; add columns that say more."
         )
     features = Features(others, texts, dates, frequent, vectors, left_out)
-    return replace(features, notes=list(_notes(features, text)))
+    notes = [*_notes(features, text)]
+    if empty:
+        notes.insert(0, f"Left out, because every cell is empty: {_quoted(empty)}.")
+    return replace(features, left_out=left_out + empty, notes=notes)
 
 
 def parts_of(source: ColumnSource, found: Features) -> TableParts:

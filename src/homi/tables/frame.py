@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from homi.datasets.dataset import Table
 from homi.datasets.files import short
 from homi.datasets.labels import check_unique
-from homi.datasets.strings import Column, from_strings
+from homi.datasets.strings import MISSING, Column, from_strings
 from homi.tables.vectors import as_vectors
 from homi.typing import Array
 
@@ -40,6 +40,8 @@ class Frame:
             X = {TEXT: _texts(X)}
         names = list(X.columns if hasattr(X, "columns") else X)
         check_unique([str(name) for name in names], "column")
+        if not names or not len(X[names[0]]):
+            raise ValueError("the table has no rows; pass one with one or more.")
         return cls([str(name) for name in names], [_column(X[name]) for name in names])
 
     def first_strings(self, name: str, most: int = 1000) -> list[str]:
@@ -59,6 +61,13 @@ class Frame:
     def _strings(self, name: str) -> list[str]:
         column = self.columns[self.position(name)]
         return column if isinstance(column, list) else [_written(v) for v in column]
+
+    def is_empty(self, name: str) -> bool:
+        """Return True if every cell of a column is missing."""
+        column = self.columns[self.position(name)]
+        if isinstance(column, list):
+            return all(cell.strip() in MISSING for cell in column)
+        return bool(np.isnan(column).all())
 
     def vectors(self, name: str) -> Array | None:
         """Return a column whose cells are lists of numbers; None for any other."""
@@ -154,4 +163,4 @@ def _written(value: float) -> str:
     """Return a number as a file has it."""
     if math.isnan(value):
         return ""
-    return str(int(value)) if value == int(value) else repr(float(value))
+    return str(int(value)) if float(value).is_integer() else repr(float(value))

@@ -5,11 +5,44 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
+import numpy as np
 from sklearn.pipeline import Pipeline
+from sklearn.utils.metaestimators import available_if
 
+from homi.base.answers import like_frame
 from homi.datasets.preprocessing import Missing, Nominal
 from homi.estimators import HOMICV
 from homi.tables.vectorizer import TableVectorizer, TextFeatures
+
+
+def _last_has(method: str) -> Any:
+    """Return a check that the last step has a method."""
+    return available_if(lambda model: hasattr(model[-1], method))
+
+
+class TableModel(Pipeline):  # type: ignore[misc]
+    """A pipeline whose predictions for a data frame are a data frame of the labels."""
+
+    def predict(self, X: Any, **params: Any) -> Any:
+        """Return 0/1 for each label, as the last step does."""
+        return self._named(X, super().predict(X, **params))
+
+    @_last_has("predict_proba")  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any, **params: Any) -> Any:
+        """Return the probability of each label, as the last step does."""
+        return self._named(X, super().predict_proba(X, **params))
+
+    @_last_has("decision_function")  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any, **params: Any) -> Any:
+        """Return a score for each label, as the last step does."""
+        return self._named(X, super().decision_function(X, **params))
+
+    def _named(self, X: Any, values: Any) -> Any:
+        names: Any = getattr(self[-1], "label_names_", ())
+        is_matrix = isinstance(values, np.ndarray) and values.ndim == 2
+        if not is_matrix or values.shape[1] != len(names):
+            return values
+        return like_frame(X, values, names)
 
 
 def table_model(
@@ -22,7 +55,7 @@ def table_model(
     encoder: str | None = None,
     text_features: TextFeatures | Literal["auto"] = "auto",
     classifier: Any = None,
-) -> Pipeline:
+) -> TableModel:
     """Return an unfitted pipeline that takes data frames with columns of any kind.
 
     Its steps are a :class:`homi.tables.TableVectorizer`, which turns numbers, words,
@@ -41,7 +74,8 @@ def table_model(
     -------
     model : Pipeline
         ``fit`` takes a data frame of pandas or polars, a dict of columns, or a list of
-        texts; labels as everywhere: 0/1 columns, or a list of tags for each row.
+        texts; labels as everywhere: 0/1 columns, or a list of tags for each row. Given
+        a data frame, ``predict`` and ``predict_proba`` return one.
 
     Examples
     --------
@@ -65,4 +99,4 @@ def table_model(
         text_features=text_features,
     )
     last = HOMICV() if classifier is None else classifier
-    return Pipeline([("table", vectorizer), ("model", last)])
+    return TableModel([("table", vectorizer), ("model", last)])
