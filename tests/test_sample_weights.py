@@ -48,7 +48,7 @@ def make(name, **options):
 def scores(model, X):
     """Scores without the sigmoids of inner folds."""
     return (
-        model._chain.margins(X)
+        model.chain_.margins(X)
         if hasattr(model, "_chain")
         else (model.decision_function(X))
     )

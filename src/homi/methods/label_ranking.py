@@ -134,7 +134,7 @@ class CalibratedLabelRanking(SampleWeightMixin, MultiLabelClassifier):
                 f"more than max_labels={self.max_labels} allows; increase it, or use "
                 "RAKEL."
             )
-        scaler = Scaler(X, weights) if self.standardize else None
+        scaler = Scaler.fit(X, weights) if self.standardize else None
         X = _as_rows(X if scaler is None else scaler(X)).astype(np.float64, copy=False)
         Y = dense(target.indicator) > 0
         own = _fit(X, Y, np.ones_like(Y), self.C, weights)

@@ -77,6 +77,8 @@ class RAKEL(SampleWeightMixin, MultiLabelClassifier):
     estimators_ : list
         Classifier of each set, whose class i is combination i; None where only one
         combination occurs.
+    scaler_ : Scaler or None
+        Scaling of the features; None without ``standardize``.
     classes_, label_names_, n_features_in_, feature_names_in_
         As in :class:`~homi.HOMI`.
 
@@ -142,7 +144,7 @@ class RAKEL(SampleWeightMixin, MultiLabelClassifier):
         Y = target.indicator
         Y = sparse.csc_array(Y) if sparse.issparse(Y) else Y
         self.labelsets_ = self._draw(Y.shape[1], rng)
-        self._scaler = Scaler(X, weights) if self.standardize else None
+        self.scaler_ = Scaler.fit(X, weights) if self.standardize else None
         X = self._scaled(X)
         fits = Parallel(n_jobs=self.n_jobs)(
             delayed(_fit_combinations)(self._base(rng), X, _columns(Y, labels), weights)
@@ -185,7 +187,7 @@ class RAKEL(SampleWeightMixin, MultiLabelClassifier):
         return seeded(_DEFAULT if self.estimator is None else self.estimator, rng)
 
     def _scaled(self, X: Matrix) -> Matrix:
-        return X if self._scaler is None else self._scaler(X)
+        return X if self.scaler_ is None else self.scaler_(X)
 
     def _scores(self, X: Matrix) -> Array:
         X = self._scaled(X)
