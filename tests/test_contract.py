@@ -42,7 +42,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 #: What takes long by its defaults does so for many members or candidates.
 SMALL = {
-    "EnsembleOfChains": {"n_chains": 2},
+    "EnsembleOfChains": {"n_chains": 2, "loss": "log"},
     "GLOCAL": {"n_latent": 3, "n_correlation": 3, "n_clusters": 2},
     "HOMICV": {
         "lams": [1.0],
