@@ -8,7 +8,6 @@ from typing import Literal
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.parallel import Parallel, delayed
-from threadpoolctl import threadpool_limits
 
 from homi.base._compat import Interval, StrOptions
 from homi.base.classifier import strictly_inside
@@ -17,6 +16,7 @@ from homi.linear import LossName
 from homi.methods.chains import SHARED_CONSTRAINTS, fit_one
 from homi.methods.label_models import LabelModel, undo_scaling
 from homi.methods.labelwise import LabelwiseClassifier
+from homi.threads import one_thread
 from homi.typing import Array, Fields, Indices, Matrix, RandomState
 
 #: Share of the rows in a subset.
@@ -153,7 +153,7 @@ class EnsembleOfChains(LabelwiseClassifier):
             for seed in rng.randint(_SEEDS, size=self.n_chains)
         )
         threads = {"require": "sharedmem"} if self.estimator is None else {}
-        with threadpool_limits(1):
+        with one_thread():
             fitted = Parallel(self.n_jobs, **threads)(jobs)
         self.orders_, self.chains_ = map(list, zip(*fitted, strict=True))
         self.threshold_ = (

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
-from threadpoolctl import threadpool_limits
 
 from homi.arrays import dense
 from homi.base._compat import Interval
@@ -19,6 +18,7 @@ from homi.base.scaling import Scaler
 from homi.base.targets import Target
 from homi.base.weights import UnweightedMixin
 from homi.methods.wrapping import WrappingClassifier, seeded
+from homi.threads import one_thread
 from homi.typing import Array, Indices, Matrix, RandomState
 
 _DEFAULT = LogisticRegression(C=0.03, tol=1e-4, max_iter=2000)
@@ -160,7 +160,7 @@ def label_sets(
 
 
 def _fit_classes(base: BaseEstimator, X: Matrix, codes: Indices) -> BaseEstimator:
-    with threadpool_limits(1), warnings.catch_warnings():
+    with one_thread(), warnings.catch_warnings():
         # Few rows may have many label sets; they are classes nevertheless.
         warnings.filterwarnings("ignore", "The number of unique classes")
         return base.fit(X, codes)

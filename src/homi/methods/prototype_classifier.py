@@ -14,7 +14,6 @@ from scipy.special import expit
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
-from threadpoolctl import threadpool_limits
 
 from homi.arrays import dense
 from homi.base.classifier import MultiLabelClassifier, strictly_inside
@@ -22,6 +21,7 @@ from homi.base.targets import Target
 from homi.base.weights import UnweightedMixin
 from homi.linear import fit_margins
 from homi.methods.prototypes import cells, distances, find_members, means
+from homi.threads import one_thread
 from homi.typing import Array, Indices, Matrix, RandomState
 
 #: Distances and labels -> coefficients and intercepts.
@@ -164,7 +164,7 @@ def _stacks(sizes: list[int], room: int) -> Iterator[slice]:
 
 def _run(jobs: Iterable[Any], n_jobs: int | None) -> Iterator[Any]:
     """Yield the results of jobs in order; each job runs in one thread."""
-    with threadpool_limits(1):
+    with one_thread():
         yield from Parallel(n_jobs, require="sharedmem", return_as="generator")(jobs)
 
 
@@ -173,7 +173,7 @@ def _learn_stack(
 ) -> list[Part]:
     """Fit some tasks, with all distances computed by one product."""
     # The OpenMP limit applies per thread.
-    with threadpool_limits(1, user_api="openmp"):
+    with one_thread("openmp"):
         targets = [dense(Y[:, task.labels]) for task in tasks]
         members = [
             find_members(X, cells(target), task.k, seed)

@@ -15,7 +15,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
-from threadpoolctl import threadpool_limits
 
 from homi.arrays import dense
 from homi.base._compat import Interval
@@ -24,6 +23,7 @@ from homi.base.scaling import Scaler
 from homi.base.targets import Target
 from homi.base.weights import SampleWeightMixin
 from homi.methods.wrapping import seeded
+from homi.threads import one_thread
 from homi.typing import Array, Indices, Matrix, RandomState
 
 #: C is the best of 1, 0.1, 0.03, 0.01 and 0.003 on most of the smaller data sets.
@@ -217,7 +217,7 @@ def _fit_combinations(
     rows, codes = np.unique(Y, axis=0, return_inverse=True)
     if len(rows) == 1:
         return rows, None
-    with threadpool_limits(1), warnings.catch_warnings():
+    with one_thread(), warnings.catch_warnings():
         # Few rows may have many combinations; they are classes nevertheless.
         warnings.filterwarnings("ignore", "The number of unique classes")
         given = {} if weights is None else {"sample_weight": weights}
