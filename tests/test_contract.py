@@ -235,6 +235,7 @@ def sparse_forms(X):
             (X.ravel(), every_column, np.arange(0, X.size + 1, X.shape[1])), X.shape
         ),
         "int64": long,
+        "matrix": sparse.csr_matrix(X),
         "unsorted": sparse.csr_array(
             (csr.data[backwards], csr.indices[backwards], csr.indptr), X.shape
         ),
