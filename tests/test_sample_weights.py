@@ -49,7 +49,7 @@ def scores(model, X):
     """Scores without the sigmoids of inner folds."""
     return (
         model.chain_.margins(X)
-        if hasattr(model, "_chain")
+        if hasattr(model, "chain_")
         else (model.decision_function(X))
     )
 
