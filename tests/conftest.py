@@ -26,7 +26,7 @@ from homi.moments import Moments
 from homi.solver import Problem
 
 # A slow machine is no error.
-settings.register_profile("homi", deadline=None)
+settings.register_profile("homi", deadline=None, max_examples=40)
 settings.load_profile("homi")
 
 if os.name == "posix":

@@ -121,7 +121,6 @@ def test_the_name_is_known_everywhere():
 CV = {
     "linear": HOMICV(widths=[], trees=False, lams=[1.0, 10.0]),
     "kernel": HOMICV(kernels=["rbf"], widths=[1.0], trees=False, lams=[0.1]),
-    "trees": HOMICV(widths=[], trees=True, lams=[1.0]),
     "scores": HOMICV(widths=[], calibration=None, trees=False, lams=[1.0]),
 }
 
@@ -143,6 +142,24 @@ def test_homicv_takes_a_label_and_leaves_the_others(model, tmp_path):
     again = loaded.add_label("fog", Y[:, 3], X).predict_proba(X)
     assert again.shape == (len(X), 5)
     np.testing.assert_allclose(again[:, :4], fitted.predict_proba(X), atol=1e-12)
+
+
+def test_trees_know_nothing_of_a_label_that_is_added(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 4))
+    # Linear models see nothing of the first two labels.
+    Y = np.column_stack([X[:, 0] * X[:, 1] > 0, abs(X[:, 2]) > 0.7, X[:, 3] > 0])
+    fitted = HOMICV(widths=[], lams=[1.0]).fit(X, Y.astype(int))
+    assert (fitted.forest_slope_ > 0.1).all()
+    before, trees = fitted.decision_function(X), fitted.forest_.log_odds(X)
+    found = fitted.add_label("snow", X[:, 3] > 0.5, X).decision_function(X)
+    np.testing.assert_allclose(found[:, :3], before, atol=1e-12)
+    np.testing.assert_allclose(fitted.forest_.log_odds(X)[:, :3], trees, atol=1e-12)
+    assert fitted.forest_slope_[3] == 0
+    assert ((found[:, 3] > 0) == (X[:, 3] > 0.5)).mean() > 0.8
+    save(fitted, tmp_path / "m.homi")
+    same = load_model(tmp_path / "m.homi")
+    np.testing.assert_array_equal(same.decision_function(X), found)
 
 
 def test_homicv_fits_the_label_as_its_own_fit_would():

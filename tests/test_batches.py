@@ -45,10 +45,10 @@ def model(request):
 def features_of(model, X, w):
     """Features of the final model."""
     fitted = model.best_estimator_
-    if fitted._kernel_map is None:
+    if fitted.kernel_map_ is None:
         gap = X - np.average(X, axis=0, weights=w)
         return gap / np.sqrt(np.average(gap**2, axis=0, weights=w))
-    return Triangle(fitted._kernel_map.triangle).features(fitted._kernel_map(X))
+    return Triangle(fitted.kernel_map_.triangle).features(fitted.kernel_map_(X))
 
 
 def without_row(F, Y, w, i, lam, label_weight):
@@ -187,7 +187,7 @@ def test_moments_of_blocks_are_those_of_all_features(data, monkeypatch, weighted
     monkeypatch.setattr(batches, "_BLOCK", 2_000)
     w = np.random.default_rng(0).random(len(X)) if weighted else None
     rng = np.random.RandomState(0)
-    kernel_map = KernelMap(X, "rbf", 50, {}, standardize=True, rng=rng)
+    kernel_map = KernelMap.fit(X, "rbf", 50, {}, standardize=True, rng=rng)
     monkeypatch.setattr(block_features, "_EVEN", even)
     features = KernelFeatures(kernel_map)
     assert (len(features._ends) > 2) == (even == 0.5)
@@ -284,7 +284,7 @@ def test_kernel_values_of_all_rows_are_never_held(data, monkeypatch):
 def test_kernel_values_of_a_block(data, standardize, dtype):
     X = 5.0 + data[0].astype(dtype)
     rng = np.random.RandomState(0)
-    kernel_map = KernelMap(X, "rbf", 50, {}, standardize=standardize, rng=rng)
+    kernel_map = KernelMap.fit(X, "rbf", 50, {}, standardize=standardize, rng=rng)
     values = kernel_map.of_block(X)
     assert values.dtype == np.float64
     exact = cdist(*(A.astype(float) for A in scaled(kernel_map, X)), "sqeuclidean")

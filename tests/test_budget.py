@@ -232,6 +232,7 @@ def test_small_files_take_little_memory(small_files):
         (".npz", npz(X=zeros(10**5, 10), Y=zeros(10**5, 1))),
         (".parquet", parquet({"a": zeros(10**5), "y": zeros(10**5)})),
     ],
+    ids=["arff", "sparse arff", "libsvm", "csv", "npz", "parquet"],
 )
 def test_a_budget_is_a_parameter(tmp_path, suffix, data, monkeypatch):
     path = tmp_path / f"rows{suffix}"

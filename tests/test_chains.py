@@ -161,7 +161,7 @@ def test_more_chains_leave_the_first_ones_alone(rows):
     X, Y, _ = rows
     few = EnsembleOfChains(n_chains=2, random_state=0).fit(X, Y)
     many = EnsembleOfChains(n_chains=4, random_state=0).fit(X, Y)
-    for mine, theirs in zip(few._chains, many._chains[:2], strict=True):
+    for mine, theirs in zip(few.chains_, many.chains_[:2], strict=True):
         np.testing.assert_array_equal(mine.weights, theirs.weights)
 
 

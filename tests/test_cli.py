@@ -623,3 +623,20 @@ def test_a_bug_is_one_sentence_in_every_command(monkeypatch):
     text = refused("data", "list")
     assert "bug in homi" in text
     assert "--debug" in text
+
+
+@pytest.mark.parametrize("options", ["--linear", "--linear --text body", "--paper"])
+def test_a_terminal_is_told_how_long_a_fit_may_take(tmp_path, options):
+    cells = ((j % 7, j % 5, int(j % 7 > 3), int(j % 5 > 2)) for j in range(60))
+    lines = [f"{a},{b},{x},{y},word{b}" for a, b, x, y in cells]
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join(["a,b,tag_x,tag_y,body", *lines, ""]), encoding="utf-8")
+    words = ["fit", str(path), "--labels", "tag_*", *options.split()]
+    words += ["--drop", "body"] if "--text" not in options else []
+    words += ["-o", str(tmp_path / "m.homi")]
+    shown = CliRunner().invoke(app, words, env={"FORCE_COLOR": "1", "COLUMNS": "200"})
+    assert shown.exit_code == 0, shown.output
+    text = re.sub(r"\x1b\[[\d;?]*\w", "", shown.stderr)
+    assert "Fitting … " in text
+    assert ("0 s of about 1 s" in text) is (options != "--paper")
+    assert "Fitting" not in CliRunner().invoke(app, words).stderr

@@ -17,6 +17,7 @@ from sklearn.model_selection import GridSearchCV, ParameterGrid
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
+from threadpoolctl import ThreadpoolController
 
 import contract_checks
 from conftest import POLARS, random_rows
@@ -42,7 +43,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 #: What takes long by its defaults does so for many members or candidates.
 SMALL = {
-    "EnsembleOfChains": {"n_chains": 2},
+    "EnsembleOfChains": {"n_chains": 2, "loss": "log"},
     "GLOCAL": {"n_latent": 3, "n_correlation": 3, "n_clusters": 2},
     "HOMICV": {
         "lams": [1.0],
@@ -126,6 +127,17 @@ def test_scikit_learn_with_trees():
             check(model)
             found.add(name)
     assert found == OF_TREES
+
+
+@pytest.mark.parametrize(
+    "name", ["CalibratedLabelRanking", "EnsembleOfChains", "LIFT", "LabelPowerset"]
+)
+def test_loaded_libraries_are_looked_up_once(name, rows, monkeypatch):
+    """It takes longer than the fit of a small model."""
+    make(name).fit(*rows)
+    with monkeypatch.context() as patch:
+        patch.setattr(ThreadpoolController, "__init__", pytest.fail)
+        make(name).fit(*rows)
 
 
 def test_all_of_the_paper_are_there():
@@ -223,6 +235,7 @@ def sparse_forms(X):
             (X.ravel(), every_column, np.arange(0, X.size + 1, X.shape[1])), X.shape
         ),
         "int64": long,
+        "matrix": sparse.csr_matrix(X),
         "unsorted": sparse.csr_array(
             (csr.data[backwards], csr.indices[backwards], csr.indptr), X.shape
         ),

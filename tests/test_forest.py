@@ -481,7 +481,7 @@ def test_the_mean_of_both_kernels(blend):
     options = {"n_components": 30, "standardize": False, "gamma": 0.0}
     model = HOMI(kernel="rbf+laplacian", kernel_params=rates, **options)
     model.fit(rows, labels)
-    landmarks = rows[model._kernel_map.indices]
+    landmarks = rows[model.kernel_map_.indices]
     K = rbf_kernel(rows, landmarks, gamma=0.1)
     K = (K + laplacian_kernel(rows, landmarks, gamma=0.05)) / 2
     np.testing.assert_allclose(model._features(rows), K, atol=1e-12)

@@ -507,7 +507,7 @@ def test_more_rows_than_the_search_takes(monkeypatch):
     model = HOMICV(trees=False)
     assert model.fit_held_out(X, Y).shape == Y.shape
     assert model.best_params_["kernel"] is not None
-    assert len(model.best_estimator_._kernel_map.indices) == 120
+    assert len(model.best_estimator_.kernel_map_.indices) == 120
 
 
 def test_stages_are_printed(capsys):

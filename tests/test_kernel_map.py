@@ -83,13 +83,13 @@ def test_a_callable_kernel(rows):
 def test_the_width_is_the_median_distance(rows):
     X, _ = rows
     rng = np.random.RandomState(0)
-    found = KernelMap(X, "rbf", 10, {}, standardize=False, rng=rng).params["gamma"]
+    found = KernelMap.fit(X, "rbf", 10, {}, standardize=False, rng=rng).params["gamma"]
     apart = ((X[:, None] - X[None]) ** 2).sum(axis=2)[np.triu_indices(60, 1)]
     assert found == pytest.approx(1 / (2 * np.median(apart)))
-    found = KernelMap(X, "laplacian", 10, {}, standardize=False, rng=rng)
+    found = KernelMap.fit(X, "laplacian", 10, {}, standardize=False, rng=rng)
     apart = np.abs(X[:, None] - X[None]).sum(axis=2)[np.triu_indices(60, 1)]
     assert found.params["gamma"] == pytest.approx(1 / (2 * np.median(apart)))
-    same = KernelMap(np.ones((5, 2)), "rbf", 3, {}, standardize=False, rng=rng)
+    same = KernelMap.fit(np.ones((5, 2)), "rbf", 3, {}, standardize=False, rng=rng)
     assert same.params["gamma"] == 1.0
 
 
@@ -97,7 +97,7 @@ def test_the_width_is_the_median_distance(rows):
 @pytest.mark.parametrize("n_components", [20, 60])
 def test_features_of_landmarks_are_rows_of_the_factor(container, n_components, rows):
     X, rng = container(rows[0]), np.random.RandomState(0)
-    made = KernelMap(X, "rbf", n_components, {}, standardize=True, rng=rng)
+    made = KernelMap.fit(X, "rbf", n_components, {}, standardize=True, rng=rng)
     for some in (X, X[::-1], X[:5]):
         expected = Triangle(made.triangle).features(made(some))
         np.testing.assert_allclose(made.features(some), expected, atol=1e-8)

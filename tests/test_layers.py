@@ -104,3 +104,28 @@ def test_the_mathematics_knows_nothing_of_scikit_learn():
 def test_private_names_of_scikit_learn_come_through_one_file():
     found = those(lambda _, name: is_private(name))
     assert {*found} == {"homi.base._compat"}
+
+
+#: scikit-learn has no public name for these.
+PRIVATE_IN_IO = {"_build_f", "_sklearn_output_config", "_tfidf", "_validate_params"}
+
+
+def private_reads(tree):
+    """Yield the private attributes of other objects, also as text in getattr."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") != "self":
+            yield node.attr
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "getattr":
+            yield from (a.value for a in node.args if isinstance(a, ast.Constant))
+
+
+def test_model_files_are_made_of_public_attributes():
+    found = {
+        name
+        for module, tree in trees().items()
+        if module.startswith("homi.io.")
+        for name in private_reads(tree)
+        if re.match("_[a-z]", str(name))
+    }
+    # A method of every NamedTuple.
+    assert found - {"_asdict"} == PRIVATE_IN_IO

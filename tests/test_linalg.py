@@ -25,7 +25,7 @@ from homi.methods.proximal import (
     split,
 )
 
-repeatable = settings(derandomize=True, max_examples=100)
+repeatable = settings(derandomize=True, max_examples=40)
 
 SEEDS = st.integers(0, 2**32 - 1)
 SIZES = st.integers(1, 12)

@@ -55,7 +55,7 @@ def test_groups_have_their_own_features_and_do_not_see_each_other():
     assert set(groups) == {(0, 1, 2), (3, 4, 5)}
     assert groups[0, 1, 2] == {0, 1}
     assert groups[3, 4, 5] == {2, 3}
-    weights, coef = model._chain.weights, model._chain.linear.coef
+    weights, coef = model.chain_.weights, model.chain_.linear.coef
     assert not weights[:3, 3:].any()
     assert not weights[3:, :3].any()
     assert weights.any()
@@ -72,14 +72,14 @@ def test_one_group_and_all_features_is_a_classifier_chain():
     rows = StandardScaler().fit_transform(X)
     margins, decided = np.zeros((80, 4)), np.zeros((80, 0))
     true = np.zeros((80, 0))
-    for label in model._chain.order:
+    for label in model.chain_.order:
         machine = LinearSVC(tol=1e-9, intercept_scaling=100, max_iter=10**6)
         machine.fit(np.hstack([rows, true]), Y[:, label])
         margins[:, label] = machine.decision_function(np.hstack([rows, decided]))
         true = np.column_stack([true, Y[:, label]])
         decided = np.column_stack([decided, margins[:, label] > 0])
-    np.testing.assert_allclose(model._chain.walk(X), margins, atol=0.02)
-    np.testing.assert_array_equal(model._chain.walk(X) > 0, margins > 0)
+    np.testing.assert_allclose(model.chain_.walk(X), margins, atol=0.02)
+    np.testing.assert_array_equal(model.chain_.walk(X) > 0, margins > 0)
 
 
 def test_no_feature_left_means_all_features():
@@ -105,7 +105,7 @@ def test_many_labels_make_many_groups(kind):
 def test_scores_are_probabilities_around_one_half():
     X, Y = random_rows(n=60, m=6, q=4)
     model = MLSF(random_state=0).fit(X, Y)
-    expected = model._chain.probabilities(X) - 0.5
+    expected = model.chain_.probabilities(X) - 0.5
     np.testing.assert_allclose(model.decision_function(X), expected)
     np.testing.assert_allclose(model.predict_proba(X) - 0.5, expected, atol=1e-5)
 

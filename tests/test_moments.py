@@ -17,7 +17,7 @@ from scipy import sparse
 import homi.row_products
 from homi.moments import Moments
 
-repeatable = settings(derandomize=True, max_examples=100)
+repeatable = settings(derandomize=True, max_examples=30)
 
 FIELDS = [field.name for field in dataclasses.fields(Moments)]
 

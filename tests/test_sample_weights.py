@@ -48,8 +48,8 @@ def make(name, **options):
 def scores(model, X):
     """Scores without the sigmoids of inner folds."""
     return (
-        model._chain.margins(X)
-        if hasattr(model, "_chain")
+        model.chain_.margins(X)
+        if hasattr(model, "chain_")
         else (model.decision_function(X))
     )
 

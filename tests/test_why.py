@@ -92,7 +92,7 @@ def test_all_kinds_of_terms_are_named():
 
 def test_a_neighbor_is_a_training_row_with_its_kernel_value():
     model = HOMI(kernel="rbf", n_components=20, random_state=0, gamma=0.0).fit(X, Y)
-    row = int(model._kernel_map.indices[3])
+    row = int(model.kernel_map_.indices[3])
     found = model.why(X[row], ["y0"], n_terms=20)
     (term,) = [t for t in found.terms if t.name == f"training row {row}"]
     assert (term.kind, term.value) == ("neighbor", pytest.approx(1))

@@ -22,6 +22,11 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+def one_thread(user_api: str | None = None) -> AbstractContextManager[object]:
+    """Use one thread in the ``with`` block, of BLAS, of OpenMP, or of both."""
+    return _controller().limit(limits=1, user_api=user_api)
+
+
 def for_product(m: int, k: int, n: int) -> AbstractContextManager[object]:
     """Use one thread in the ``with`` block if products of m × k by k × n are small."""
-    return _controller().limit(limits=1) if m * k * n < SMALL**3 else nullcontext()
+    return one_thread() if m * k * n < SMALL**3 else nullcontext()

@@ -17,7 +17,7 @@ class NamedAnswersMixin:
 
     label_names_: Names
     classes_: NDArray[Any]
-    _target: Encoding
+    target_encoding_: Encoding
 
     def predict_tags(self, X: MatrixLike, **params: Any) -> list[list[Any]]:
         """Return the names of the predicted labels of each row.
@@ -82,7 +82,7 @@ def named_top_k(
 ) -> list[list[tuple[Any, float]]]:
     """Return the k largest probabilities of each row with the names of the columns."""
     P = np.asarray(P)
-    is_indicator = classifier._target.kind == "multilabel-indicator"
+    is_indicator = classifier.target_encoding_.kind == "multilabel-indicator"
     names = (classifier.label_names_ if is_indicator else classifier.classes_).tolist()
     best = np.argsort(-P, axis=1, kind="stable")[:, :k]
     return [

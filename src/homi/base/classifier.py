@@ -96,7 +96,7 @@ class MultiLabelClassifier(
     def _keep_target(self, target: Target) -> None:
         """Keep names, classes and encoding of the labels."""
         self.classes_, self.label_names_ = target.classes, target.names
-        self._target = target.encoding
+        self.target_encoding_ = target.encoding
 
     def _least_bytes(self, n: int, m: int, n_labels: int) -> int:
         """Return the least number of bytes that a fit needs."""
@@ -122,12 +122,12 @@ class MultiLabelClassifier(
         """
         scores = self._checked_scores(X)
         return self._like(
-            X, scores.ravel() if self._target.kind == "binary" else scores
+            X, scores.ravel() if self.target_encoding_.kind == "binary" else scores
         )
 
     def _like(self, X: MatrixLike, values: NDArray[Any]) -> Any:
         """Return a column for each label as a data frame if X is one."""
-        if self._target.kind != "multilabel-indicator":
+        if self.target_encoding_.kind != "multilabel-indicator":
             return values
         return like_frame(X, values, self.label_names_)
 
@@ -164,11 +164,11 @@ class MultiLabelClassifier(
             of shape (n_samples,) of classes if the classifier was fitted on a 1-D y
             A data frame of pandas or polars gives one, with a column for each label.
         """
-        target = getattr(self, "_target", None)
+        target = getattr(self, "target_encoding_", None)
         if target is not None and target.kind == "multilabel-indicator":
             return self._like(X, self._as_labels(self._positive(X)))
         scores = self._checked_scores(X)
-        if self._target.kind == "binary":
+        if self.target_encoding_.kind == "binary":
             return self.classes_[(scores.ravel() > 0).astype(int)]
         return self.classes_[scores.argmax(axis=1)]
 
@@ -178,7 +178,7 @@ class MultiLabelClassifier(
 
     def _as_labels(self, positive: Mask) -> Indices:
         """Return indicators in the integer type of the training labels."""
-        return positive.view(np.int8).astype(self._target.dtype, copy=False)
+        return positive.view(np.int8).astype(self.target_encoding_.dtype, copy=False)
 
     def predict_proba(self, X: MatrixLike) -> Array:
         """Return the probability of each label, strictly between 0 and 1.
@@ -198,9 +198,9 @@ class MultiLabelClassifier(
             A data frame of pandas or polars gives one, with a column for each label.
         """
         inside = self._probabilities(self._checked_scores(X))
-        if self._target.kind == "binary":
+        if self.target_encoding_.kind == "binary":
             return np.hstack([1.0 - inside, inside])
-        if self._target.kind == "multiclass":
+        if self.target_encoding_.kind == "multiclass":
             inside /= inside.sum(axis=1, keepdims=True)
         return self._like(X, inside)
 

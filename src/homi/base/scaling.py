@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import StandardScaler
@@ -10,6 +12,7 @@ from homi.arrays import dense
 from homi.typing import Array, Matrix
 
 
+@dataclass(frozen=True, eq=False)
 class Scaler:
     """Scale rows to variance 1, and to mean 0 if it was fitted to dense rows.
 
@@ -23,17 +26,16 @@ class Scaler:
         A row x becomes ``(x - shift) / scale``.
     """
 
-    def __init__(self, X: Matrix, weights: Array | None = None) -> None:
-        found = StandardScaler(with_mean=False).fit(X, sample_weight=weights)
-        self.mean, self.scale = found.mean_, found.scale_
-        self.shift = np.zeros_like(found.mean_) if sparse.issparse(X) else found.mean_
+    mean: Array
+    shift: Array
+    scale: Array
 
     @classmethod
-    def restore(cls, mean: Array, shift: Array, scale: Array) -> Scaler:
-        """Return a Scaler with the attributes of an earlier one."""
-        scaler = cls.__new__(cls)
-        scaler.mean, scaler.shift, scaler.scale = mean, shift, scale
-        return scaler
+    def fit(cls, X: Matrix, weights: Array | None = None) -> Scaler:
+        """Return the scaler of rows."""
+        found = StandardScaler(with_mean=False).fit(X, sample_weight=weights)
+        shift = np.zeros_like(found.mean_) if sparse.issparse(X) else found.mean_
+        return cls(found.mean_, shift, found.scale_)
 
     def __call__(self, X: Matrix) -> Matrix:
         """Return the scaled rows."""

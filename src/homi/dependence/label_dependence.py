@@ -171,7 +171,7 @@ class LabelDependence(WrappedClassifier, KnownLabelsMixin):
         odds = fit_log_odds(scores, labels)
         self.odds_slope_, self.odds_offset_ = odds.slope, odds.offset
         log_odds = odds(scores)
-        several = self._target.kind == "multilabel-indicator"
+        several = self.target_encoding_.kind == "multilabel-indicator"
         self.joint_model_ = fit_joint_model(log_odds, labels) if several else None
         return log_odds
 

@@ -156,7 +156,7 @@ def _trees(model: Any) -> tuple[Any, Array] | None:
 
 def _neighbors(core: Any) -> Indices | None:
     """Return the landmarks; None where a feature is no single one (older files)."""
-    kernel_map = getattr(core, "_kernel_map", None)
+    kernel_map = getattr(core, "kernel_map_", None)
     if kernel_map is None or kernel_map.normalization is not None:
         return None
     return np.asarray(kernel_map.indices, dtype=np.intp)
@@ -166,7 +166,7 @@ def _thresholds(model: Any, n_labels: int) -> Array:
     """Return thresholds on the scale of the scores shown: g(x), or log-odds."""
     step, inner = _last_step(model), innermost(model)
     own = 0.5 if _odds(inner) is None else 0.0
-    if inner._target.kind == "multiclass":
+    if inner.target_encoding_.kind == "multiclass":
         return np.full(n_labels, np.nan)
     if step is inner:
         return np.full(n_labels, own)

@@ -264,7 +264,7 @@ def _linear(
     core: BaseEstimator, row: Matrix, background: Matrix | None, names: Sequence[str]
 ) -> _Source:
     """Split decision scores that are linear in features, or in those of a kernel."""
-    x, kernel_map = _flat(core._features(row)), getattr(core, "_kernel_map", None)
+    x, kernel_map = _flat(core._features(row)), getattr(core, "kernel_map_", None)
     center = None if kernel_map is None else kernel_map.mean_features()
     if background is not None:
         center = np.asarray(core._features(background).mean(axis=0)).ravel()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from inspect import signature
 from typing import TypeVar
 
 import numpy as np
@@ -20,6 +21,8 @@ _TARGETS = ("multilabel-indicator", "binary", "multiclass")
 #: Names of fitted attributes by scikit-learn's convention.
 _PUBLIC = re.compile(r"[a-z][a-z0-9_]*[a-z0-9]_")
 _ARRAYS = ("classes_", "label_names_")
+#: None or an object, which has a place of its own in the file.
+_APART = ("kernel_map_", "scaler_")
 
 
 def params_of(model: BaseEstimator, leave_out: tuple[str, ...] = ()) -> Fields:
@@ -36,8 +39,7 @@ def rebuilt(cls: type[E], params: object, **given: object) -> E:
     if not isinstance(params, dict):
         raise ModelFileError(f"the parameters of {cls.__name__} are missing.")
     values = {name: decode(value) for name, value in params.items()}
-    known = cls._get_param_names()
-    if unknown := sorted(set(values) - set(known)):
+    if unknown := sorted(set(values) - set(signature(cls).parameters)):
         raise ModelFileError(
             f"{cls.__name__} has no parameter {unknown[0][:40]!r} here; it was saved "
             "by another version of homi or scikit-learn: install that, or fit again."
@@ -54,7 +56,10 @@ def rebuilt(cls: type[E], params: object, **given: object) -> E:
 def facts_of(model: MultiLabelClassifier) -> Fields:
     """Return names and classes for the header."""
     facts = {name: encode(getattr(model, name), name) for name in _ARRAYS}
-    facts["target"] = {"kind": model._target.kind, "dtype": model._target.dtype.name}
+    facts["target"] = {
+        "kind": model.target_encoding_.kind,
+        "dtype": model.target_encoding_.dtype.name,
+    }
     return facts
 
 
@@ -68,7 +73,7 @@ def set_facts(model: MultiLabelClassifier, facts: Fields) -> int:
     kind, dtype = facts["target"]["kind"], facts["target"]["dtype"]
     if kind not in _TARGETS or np.dtype(dtype).kind not in "iu":
         raise ModelFileError(f"a target of kind {str(kind)[:40]!r} is unknown.")
-    model._target = Encoding(kind, np.dtype(dtype))
+    model.target_encoding_ = Encoding(kind, np.dtype(dtype))
     n_labels, n_classes = len(model.label_names_), len(model.classes_)
     expected = {"binary": 2, "multiclass": n_labels}.get(kind, max(2, n_labels))
     if n_classes != expected or (kind == "binary" and n_labels != 1):
@@ -109,6 +114,7 @@ def scalars_of(model: BaseEstimator) -> Fields:
         name: encode(value, name)
         for name, value in vars(model).items()
         if _PUBLIC.fullmatch(name)
+        and name not in _APART
         and (value is None or isinstance(value, bool | int | float | str | np.generic))
     }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from homi.base.scaling import Scaler
 from homi.io.errors import ModelFileError
 from homi.io.fitted import (
     facts_of,
@@ -16,6 +15,7 @@ from homi.io.fitted import (
     set_scalars,
 )
 from homi.io.joint_kind import dump_joint_model, load_joint_model
+from homi.io.method_parts import dump_scaler, load_scaler
 from homi.io.tensors import Out, Source
 from homi.io.values import decode, encode
 from homi.model.forest import Forest
@@ -47,7 +47,7 @@ def dump_homi(model: HOMI, out: Out) -> Fields:
     fitted = {**facts_of(model), **features_of(model)}
     fitted["scalars"] = scalars_of(model)
     fitted["history_"] = encode(list(model.history_), "history_")
-    if (kernel_map := getattr(model, "_kernel_map", None)) is not None:
+    if (kernel_map := getattr(model, "kernel_map_", None)) is not None:
         fitted["kernel"] = _dump_kernel(kernel_map, out.under("kernel"))
     for name in _SHAPES:
         out.put(name, getattr(model, name))
@@ -61,11 +61,11 @@ def load_homi(params: object, fitted: Fields | None, source: Source) -> HOMI:
         return model
     set_scalars(model, fitted["scalars"])
     sizes = {"q": set_facts(model, fitted), "p": set_features(model, fitted)}
-    model._kernel_map = None
+    model.kernel_map_ = None
     if "kernel" in fitted:
         about = fitted["kernel"]
         loaded = _load_kernel(about, source.under("kernel"), sizes["p"])
-        model._kernel_map, sizes["p"] = loaded, len(loaded.indices)
+        model.kernel_map_, sizes["p"] = loaded, len(loaded.indices)
     for name, letters in _SHAPES.items():
         shape = tuple(sizes[letter] for letter in letters)
         setattr(model, name, source.floats(name, shape))
@@ -83,15 +83,12 @@ def _dump_kernel(kernel_map: KernelMap, out: Out) -> Fields:
     # As it was fitted: parameters may have been set since.
     about: Fields = {
         "name": kernel_map.kernel,
-        "scaled": kernel_map.scaler is not None,
+        "scaled": dump_scaler(kernel_map.scaler, out),
     }
     about |= {
         name: encode(kernel_map.params.get(name), f"{name} of the kernel")
         for name in _KERNEL_PARAMS
     }
-    if kernel_map.scaler is not None:
-        for name in ("mean", "scale", "shift"):
-            out.put(name, getattr(kernel_map.scaler, name))
     out.put("component_indices", kernel_map.indices)
     about["n_components"] = len(kernel_map.indices)
     about["landmarks"] = out.put_matrix("landmarks", kernel_map.landmarks)
@@ -115,21 +112,14 @@ def _load_kernel(about: Fields, source: Source, m: int) -> KernelMap:
         raise ModelFileError(f"the kernel {name!r} lacks {', '.join(missing)}.")
     count = int(number(about["n_components"], "n_components"))
     turn = about.get("normalization")
-    return KernelMap.restore(
+    return KernelMap(
         name,
         given,
-        _load_scaler(source, m) if about["scaled"] else None,
+        load_scaler(about["scaled"], source, m),
         source.matrix("landmarks", (count, m), about["landmarks"]),
         source.integers("component_indices", (count,)),
         None if turn is None else source.matrix("normalization", (count, count), turn),
     )
-
-
-def _load_scaler(source: Source, m: int) -> Scaler:
-    mean, shift, scale = (source.floats(n, (m,)) for n in ("mean", "shift", "scale"))
-    if not (scale > 0).all():
-        raise ModelFileError("a feature has a scale that is not positive.")
-    return Scaler.restore(mean, shift, scale)
 
 
 #: How HOMICV chose its model.

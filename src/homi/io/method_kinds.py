@@ -44,7 +44,7 @@ from homi.methods.lift import LIFT
 from homi.methods.ml_knn import MLkNN, set_training_rows, training_rows
 from homi.methods.ml_lrc import MLLRC
 from homi.methods.mlsf import MLSF
-from homi.methods.prototype_classifier import Part, PrototypeClassifier
+from homi.methods.prototype_classifier import Part, PrototypeClassifier, Prototypes
 from homi.methods.rakel import RAKEL
 from homi.methods.wrap import WRAP
 from homi.typing import Fields
@@ -133,7 +133,7 @@ def _load_linear(
 
 
 def _dump_relevance(model: BinaryRelevance, out: Out) -> Fields:
-    return parts.dump_linear_model(model._model, out)
+    return parts.dump_linear_model(model.label_model_, out)
 
 
 def _load_relevance(
@@ -143,43 +143,43 @@ def _load_relevance(
 
 
 def _dump_one_chain(model: ClassifierChain, out: Out) -> Fields:
-    return parts.dump_chain(model._model, out)
+    return parts.dump_chain(model.label_model_, out)
 
 
 def _load_one_chain(
     model: ClassifierChain, about: Fields, source: Source, sizes: Sizes
 ) -> None:
-    model._model = parts.load_chain(about, source, sizes)
-    model.order_ = model._model.order
+    model.label_model_ = parts.load_chain(about, source, sizes)
+    model.order_ = model.label_model_.order
 
 
 def _dump_ensemble(model: EnsembleOfChains, out: Out) -> list[Fields]:
-    chains = enumerate(model._chains)
+    chains = enumerate(model.chains_)
     return [parts.dump_chain(chain, out.under(f"chain{i}")) for i, chain in chains]
 
 
 def _load_ensemble(
     model: EnsembleOfChains, abouts: object, source: Source, sizes: Sizes
 ) -> None:
-    model._chains = parts.each(
+    model.chains_ = parts.each(
         abouts, source, "chain", lambda a, s: parts.load_chain(a, s, sizes)
     )
-    if not model._chains:
+    if not model.chains_:
         raise ModelFileError("the ensemble has no chain.")
-    model.orders_ = [chain.order for chain in model._chains]
+    model.orders_ = [chain.order for chain in model.chains_]
     model.threshold_ = number(model.threshold_, "the threshold")
 
 
 def _dump_mlsf(model: MLSF, out: Out) -> Fields:
     parts.dump_lists(model.groups_, "groups", out)
     parts.dump_lists(model.selected_, "selected", out)
-    return parts.dump_chain(model._chain, out)
+    return parts.dump_chain(model.chain_, out)
 
 
 def _load_mlsf(model: MLSF, about: Fields, source: Source, sizes: Sizes) -> None:
     model.groups_ = parts.load_lists(source, "groups", sizes.q)
     model.selected_ = parts.load_lists(source, "selected", sizes.p)
-    model._chain = parts.load_chain(about, source, sizes)
+    model.chain_ = parts.load_chain(about, source, sizes)
 
 
 _VOTES = {"coef_": "qp", "intercept_": "q", "pair_coef_": "cp", "pair_intercept_": "c"}
@@ -227,20 +227,21 @@ def _load_neighbors(model: MLkNN, about: Fields, source: Source, sizes: Sizes) -
 
 
 def _dump_prototypes(model: PrototypeClassifier, out: Out) -> Fields:
-    out.put("shift", model._shift)
-    out.put("prior", model._prior)
-    if model._scaler.scale_ is not None:
-        out.put("scale", model._scaler.scale_)
+    found = model.prototypes_
+    out.put("shift", found.shift)
+    out.put("prior", found.prior)
+    if found.scaler.scale_ is not None:
+        out.put("scale", found.scaler.scale_)
     if isinstance(model, BILAS):
         out.put("pairs", np.asarray(model.pairs_, dtype=np.int64))
     return {
-        "n_rows": int(model._rows.shape[0]),
-        "rows": out.put_matrix("rows", model._rows),
-        "scaled": model._scaler.scale_ is not None,
+        "n_rows": int(found.rows.shape[0]),
+        "rows": out.put_matrix("rows", found.rows),
+        "scaled": found.scaler.scale_ is not None,
         "n_pairs": len(getattr(model, "pairs_", ())),
         "parts": [
             _dump_part(part, out.under(f"part{i}"))
-            for i, part in enumerate(model._parts)
+            for i, part in enumerate(found.parts)
         ],
     }
 
@@ -276,16 +277,17 @@ def _load_prototypes(
     if scaler.scale_ is not None and not (scaler.scale_ > 0).all():
         raise ModelFileError("a feature has a scale that is not positive.")
     scaler.n_features_in_ = p
-    model._scaler, model._shift = scaler, source.floats("shift", (p,))
-    model._rows = source.matrix("rows", (n, p), about["rows"])
-    model._prior = parts.shares(source, "prior", (q,))
     if isinstance(model, BILAS):
         n_pairs = int(number(about["n_pairs"], "n_pairs"))
         model.pairs_ = parts.load_indices(source, "pairs", (n_pairs, 2), q)
-    model._parts = parts.each(
-        about["parts"], source, "part", lambda a, s: _load_part(a, s, n, q)
+    found = Prototypes(
+        scaler,
+        source.floats("shift", (p,)),
+        source.matrix("rows", (n, p), about["rows"]),
+        parts.shares(source, "prior", (q,)),
+        parts.each(about["parts"], source, "part", lambda a, s: _load_part(a, s, n, q)),
     )
-    model.n_prototypes_ = model._sum(lambda part: len(part.coef))
+    model.set_prototypes(found)
 
 
 def _dump_rakel(model: RAKEL, out: Out) -> Fields:
@@ -298,7 +300,7 @@ def _dump_rakel(model: RAKEL, out: Out) -> Fields:
         part.put("combinations", rows.astype(bool))
         _dump_classes(inside, part)
         sets.append({"n_combinations": len(rows)})
-    return {"sets": sets, "scaled": parts.dump_scaler(model._scaler, out)}
+    return {"sets": sets, "scaled": parts.dump_scaler(model.scaler_, out)}
 
 
 def _load_rakel(model: RAKEL, about: Fields, source: Source, sizes: Sizes) -> None:
@@ -307,7 +309,7 @@ def _load_rakel(model: RAKEL, about: Fields, source: Source, sizes: Sizes) -> No
         raise ModelFileError("the sets of labels are not as many as their models.")
     if len(np.unique(np.concatenate(model.labelsets_))) < sizes.q:
         raise ModelFileError("a label is in no set of labels.")
-    model._scaler = parts.load_scaler(about["scaled"], source, sizes.p)
+    model.scaler_ = parts.load_scaler(about["scaled"], source, sizes.p)
     widths = iter([len(labels) for labels in model.labelsets_])
     fitted = parts.each(
         about["sets"],
@@ -348,7 +350,7 @@ def _load_classes(source: Source, count: int, p: int) -> LogisticRegression | No
 def _dump_powerset(model: LabelPowerset, out: Out) -> Fields:
     out.put("label_sets", model.label_sets_.astype(bool))
     _dump_classes(model.estimator_, out)
-    scaled = parts.dump_scaler(model._scaler, out)
+    scaled = parts.dump_scaler(model.scaler_, out)
     return {"n_sets": len(model.label_sets_), "scaled": scaled}
 
 
@@ -361,7 +363,7 @@ def _load_powerset(
         raise ModelFileError("there is no set of labels.")
     model.label_sets_ = sets.astype(np.int8)
     model.estimator_ = _load_classes(source, count, sizes.p)
-    model._scaler = parts.load_scaler(about["scaled"], source, sizes.p)
+    model.scaler_ = parts.load_scaler(about["scaled"], source, sizes.p)
 
 
 _PROTOTYPES = (_dump_prototypes, _load_prototypes)

@@ -138,7 +138,7 @@ def load_scaler(has_one: object, source: Source, m: int) -> Scaler | None:
     mean, shift, scale = (source.floats(n, (m,)) for n in ("mean", "shift", "scale"))
     if not (scale > 0).all():
         raise ModelFileError("a feature has a scale that is not positive.")
-    return Scaler.restore(mean, shift, scale)
+    return Scaler(mean, shift, scale)
 
 
 def each(

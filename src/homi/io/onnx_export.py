@@ -20,7 +20,7 @@ from homi.model.forest import Forest
 from homi.model.homi import HOMI
 from homi.model.homi_cv import HOMICV
 from homi.thresholds import TunedThresholds
-from homi.thresholds.rules import fitted_rule
+from homi.thresholds.rules import fitted_rule, is_agreeing
 from homi.typing import Array
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _check_kind(model: BaseEstimator) -> None:
             f"a {type(inner).__name__} has no ONNX form here; export a HOMI or HOMICV, "
             "or a TunedThresholds around one."
         )
-    if model._target.kind != "multilabel-indicator":
+    if model.target_encoding_.kind != "multilabel-indicator":
         raise ModelFileError(
             "the model was fitted on a 1-D y; fit it on a 0/1 column for each label "
             "to export it."
@@ -125,7 +125,7 @@ def _built(
     inner = model.estimator_ if isinstance(model, TunedThresholds) else model
     linear = inner.best_estimator_ if isinstance(inner, HOMICV) else inner
     X = rows = "X" if dtype is np.float64 else graph.cast("X", np.float64)
-    kernel_map = getattr(linear, "_kernel_map", None)
+    kernel_map = getattr(linear, "kernel_map_", None)
     if kernel_map is not None:
         X = parts.kernel_features(graph, X, kernel_map)
     weights = graph.constant(linear.coef_.T.astype(np.float64))
@@ -147,9 +147,9 @@ def _built(
         scores = parts.decisions(graph, raw, rule)
         if model.calibration is not None and maps is not None:
             probabilities = parts.calibrated(graph, raw, maps)
-        elif model.estimator_._target.kind == "multilabel-indicator":
+        elif model.estimator_.target_encoding_.kind == "multilabel-indicator":
             probabilities = probable(graph, raw)
-        if probabilities is not None and model._is_agreeing:
+        if probabilities is not None and is_agreeing(model):
             probabilities = parts.agreeing(graph, probabilities, scores)
     else:
         probabilities = probable(graph, raw)

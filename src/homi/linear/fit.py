@@ -19,7 +19,6 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 from scipy import sparse
-from threadpoolctl import threadpool_limits
 
 from homi.arrays import dense
 from homi.linalg import Array, Matrix
@@ -27,7 +26,7 @@ from homi.linear.centered_rows import CenteredRows, SideBySide, side_by_side
 from homi.linear.lbfgs import Task, minimize
 from homi.linear.losses import LOSSES, Loss, LossName
 from homi.linear.preconditioner import GramMatrix, Mask, gram_of
-from homi.threads import for_product
+from homi.threads import for_product, one_thread
 
 #: Numbers in an array of rows by labels: 4 MB, so that a few of them fit in the cache.
 _BLOCK = 2**19
@@ -159,7 +158,7 @@ def _blas_threads(
     rows: CenteredRows, blocks: list[NDArray[np.intp]], n_jobs: int | None
 ) -> AbstractContextManager[object]:
     if effective_n_jobs(n_jobs) > 1:
-        return threadpool_limits(limits=1)
+        return one_thread()
     return for_product(rows.stored, rows.m, max(map(len, blocks), default=0))
 
 

@@ -69,6 +69,8 @@ class BILAS(PrototypeClassifier):
         Pairs of labels.
     n_prototypes_ : ndarray of shape (n_labels,)
         Number of prototypes of all pairs that contain each label.
+    prototypes_ : Prototypes
+        Scaled training rows, and the models of distances to means of some of them.
     classes_, label_names_, n_features_in_, feature_names_in_
         As in :class:`~homi.HOMI`.
 

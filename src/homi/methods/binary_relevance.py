@@ -140,13 +140,13 @@ class BinaryRelevance(MarginClassifier):
     ) -> None:
         super()._learn(X, Y, scaler, rng, weights)
         if self.estimator is not None:
-            self.estimator_ = self._model.classifier
+            self.estimator_ = self.label_model_.classifier
             return
-        set_linear_model(self, self._model)
+        set_linear_model(self, self.label_model_)
 
 
 def set_linear_model(model: BinaryRelevance, fitted: LinearModel) -> None:
     """Set the fitted attributes of a model without ``estimator``."""
-    model._model = fitted
+    model.label_model_ = fitted
     linear, model.sigmoids_ = fitted
     model.coef_, model.intercept_ = linear.coef.T, linear.intercept

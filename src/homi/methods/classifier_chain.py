@@ -56,6 +56,8 @@ class ClassifierChain(MarginClassifier):
     ----------
     order_ : ndarray of shape (n_labels,)
         Labels in the order of the chain.
+    label_model_ : object
+        The fitted chain.
     classes_, label_names_, n_features_in_, feature_names_in_
         As in :class:`~homi.HOMI`.
 

@@ -8,7 +8,6 @@ from typing import Literal
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.parallel import Parallel, delayed
-from threadpoolctl import threadpool_limits
 
 from homi.base._compat import Interval, StrOptions
 from homi.base.classifier import strictly_inside
@@ -17,6 +16,7 @@ from homi.linear import LossName
 from homi.methods.chains import SHARED_CONSTRAINTS, fit_one
 from homi.methods.label_models import LabelModel, undo_scaling
 from homi.methods.labelwise import LabelwiseClassifier
+from homi.threads import one_thread
 from homi.typing import Array, Fields, Indices, Matrix, RandomState
 
 #: Share of the rows in a subset.
@@ -70,6 +70,8 @@ class EnsembleOfChains(LabelwiseClassifier):
     ----------
     orders_ : list of ndarray of shape (n_labels,)
         Labels of each chain, in its order.
+    chains_ : list
+        The fitted chains.
     threshold_ : float
         Threshold t.
     classes_, label_names_, n_features_in_, feature_names_in_
@@ -151,19 +153,19 @@ class EnsembleOfChains(LabelwiseClassifier):
             for seed in rng.randint(_SEEDS, size=self.n_chains)
         )
         threads = {"require": "sharedmem"} if self.estimator is None else {}
-        with threadpool_limits(1):
+        with one_thread():
             fitted = Parallel(self.n_jobs, **threads)(jobs)
-        self.orders_, self._chains = map(list, zip(*fitted, strict=True))
+        self.orders_, self.chains_ = map(list, zip(*fitted, strict=True))
         self.threshold_ = (
             pcut(self._votes(X), round(Y.sum()))
             if self.threshold == "pcut"
             else self.threshold
         )
-        self._chains = [undo_scaling(chain, scaler) for chain in self._chains]
+        self.chains_ = [undo_scaling(chain, scaler) for chain in self.chains_]
 
     def _votes(self, X: Matrix) -> Array:
         """Return the mean probabilities of the chains."""
-        return np.mean([chain.probabilities(X) for chain in self._chains], axis=0)
+        return np.mean([chain.probabilities(X) for chain in self.chains_], axis=0)
 
     def _scores(self, X: Matrix) -> Array:
         return self._votes(X) - self.threshold_

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
-from threadpoolctl import threadpool_limits
 
 from homi.arrays import dense
 from homi.base._compat import Interval
@@ -19,6 +18,7 @@ from homi.base.scaling import Scaler
 from homi.base.targets import Target
 from homi.base.weights import UnweightedMixin
 from homi.methods.wrapping import WrappingClassifier, seeded
+from homi.threads import one_thread
 from homi.typing import Array, Indices, Matrix, RandomState
 
 _DEFAULT = LogisticRegression(C=0.03, tol=1e-4, max_iter=2000)
@@ -62,6 +62,8 @@ class LabelPowerset(UnweightedMixin, WrappingClassifier):
         The label sets, as 0 and 1.
     estimator_ : object
         The fitted classifier, whose class i is label set i; None if there is only one.
+    scaler_ : Scaler or None
+        Scaling of the features; None without ``standardize``.
     classes_, label_names_, n_features_in_, feature_names_in_
         As in :class:`~homi.HOMI`.
 
@@ -115,14 +117,14 @@ class LabelPowerset(UnweightedMixin, WrappingClassifier):
         self.label_sets_, codes = label_sets(dense(target.indicator), self.min_rows)
         used = codes >= 0
         X, codes = (X, codes) if used.all() else (X[used], codes[used])
-        self._scaler = Scaler(X) if self.standardize else None
+        self.scaler_ = Scaler.fit(X) if self.standardize else None
         base = seeded(_DEFAULT if self.estimator is None else self.estimator, rng)
         self.estimator_ = None
         if len(self.label_sets_) > 1:
             self.estimator_ = _fit_classes(base, self._scaled(X), codes)
 
     def _scaled(self, X: Matrix) -> Matrix:
-        return X if self._scaler is None else self._scaler(X)
+        return X if self.scaler_ is None else self.scaler_(X)
 
     def _scores(self, X: Matrix) -> Array:
         P = self._set_probabilities(self._scaled(X))
@@ -158,7 +160,7 @@ def label_sets(
 
 
 def _fit_classes(base: BaseEstimator, X: Matrix, codes: Indices) -> BaseEstimator:
-    with threadpool_limits(1), warnings.catch_warnings():
+    with one_thread(), warnings.catch_warnings():
         # Few rows may have many label sets; they are classes nevertheless.
         warnings.filterwarnings("ignore", "The number of unique classes")
         return base.fit(X, codes)

@@ -10,7 +10,6 @@ from scipy import sparse
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.parallel import Parallel, delayed
-from threadpoolctl import threadpool_limits
 
 from homi.arrays import dense
 from homi.base._compat import Interval, StrOptions
@@ -21,6 +20,7 @@ from homi.base.validation import warn
 from homi.base.weights import SampleWeightMixin
 from homi.linear import LinearMargins, fit_margins
 from homi.methods.label_models import unscaled
+from homi.threads import one_thread
 from homi.typing import Array, Fields, Indices, Mask, Matrix
 
 #: Numbers in a block of comparisons.
@@ -134,7 +134,7 @@ class CalibratedLabelRanking(SampleWeightMixin, MultiLabelClassifier):
                 f"more than max_labels={self.max_labels} allows; increase it, or use "
                 "RAKEL."
             )
-        scaler = Scaler(X, weights) if self.standardize else None
+        scaler = Scaler.fit(X, weights) if self.standardize else None
         X = _as_rows(X if scaler is None else scaler(X)).astype(np.float64, copy=False)
         Y = dense(target.indicator) > 0
         own = _fit(X, Y, np.ones_like(Y), self.C, weights)
@@ -215,7 +215,7 @@ def _compare(
     if not len(rows):
         return LinearMargins(np.zeros((X.shape[1], len(others))), np.zeros(len(others)))
     wins = np.repeat(Y[rows, label][:, None], len(others), axis=1)
-    with threadpool_limits(1):
+    with one_thread():
         w = None if weights is None else weights[rows]
         return _fit(X[rows], wins, known[rows], C, w)
 

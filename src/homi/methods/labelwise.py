@@ -45,7 +45,7 @@ class LabelwiseClassifier(SampleWeightMixin, MultiLabelClassifier):
                 f"classifiers only, got estimator={self.estimator!r}; leave one out."
             )
         X = sparse.csr_array(X) if sparse.issparse(X) else X
-        scaler = Scaler(X, weights) if self.standardize else None
+        scaler = Scaler.fit(X, weights) if self.standardize else None
         rows = X if scaler is None else scaler(X)
         rng = check_random_state(self.random_state)
         self._learn(rows, target.indicator, scaler, rng, weights)
@@ -81,12 +81,14 @@ class MarginClassifier(LabelwiseClassifier):
         rng: np.random.RandomState,
         weights: Array | None,
     ) -> None:
-        self._model: Any = undo_scaling(self._fit_model(X, Y, rng, weights), scaler)
+        self.label_model_: Any = undo_scaling(
+            self._fit_model(X, Y, rng, weights), scaler
+        )
 
     def _scores(self, X: Matrix) -> Array:
-        if self._target.kind == "multilabel-indicator":
-            return self._model.margins(X)
-        return logit(self._model.probabilities(X))
+        if self.target_encoding_.kind == "multilabel-indicator":
+            return self.label_model_.margins(X)
+        return logit(self.label_model_.probabilities(X))
 
     def _probabilities(self, scores: Array) -> Array:
         # Called for the classes of a 1-D y only.
@@ -110,9 +112,9 @@ class MarginClassifier(LabelwiseClassifier):
             A data frame of pandas or polars gives one, with a column for each label.
         """
         rows = self._checked_rows(X)
-        if self._target.kind == "multilabel-indicator":
-            predicted = self._model.margins(rows) > 0
-            P = agreeing(self._model.probabilities(rows), predicted)
+        if self.target_encoding_.kind == "multilabel-indicator":
+            predicted = self.label_model_.margins(rows) > 0
+            P = agreeing(self.label_model_.probabilities(rows), predicted)
             return self._like(X, P)
         return super().predict_proba(X)
 
@@ -129,5 +131,5 @@ class MarginClassifier(LabelwiseClassifier):
         scores : ndarray of shape (n_samples, n_labels), or (n_samples,) if the
             classifier was fitted on a 1-D y of two classes
         """
-        scores = self._model.probabilities(self._checked_rows(X))
-        return scores.ravel() if self._target.kind == "binary" else scores
+        scores = self.label_model_.probabilities(self._checked_rows(X))
+        return scores.ravel() if self.target_encoding_.kind == "binary" else scores

@@ -49,6 +49,8 @@ class LIFT(PrototypeClassifier):
     ----------
     n_prototypes_ : ndarray of shape (n_labels,)
         Number of prototypes of each label, 0 for a constant label.
+    prototypes_ : Prototypes
+        Scaled training rows, and the models of distances to means of some of them.
     classes_, label_names_, n_features_in_, feature_names_in_
         As in :class:`~homi.HOMI`.
 

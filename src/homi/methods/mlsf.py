@@ -74,6 +74,8 @@ class MLSF(LabelwiseClassifier):
         Labels of each group.
     selected_ : list of ndarray
         Features of each group.
+    chain_ : object
+        The chains of all groups as one, without weights between groups.
     classes_, label_names_, n_features_in_, feature_names_in_
         As in :class:`~homi.HOMI`.
 
@@ -148,7 +150,7 @@ class MLSF(LabelwiseClassifier):
         self.groups_ = self._groups(self._moments(X, Y, weights), rng.randint(_SEEDS))
         codes = np.column_stack([combination_code(Y, group) for group in self.groups_])
         self.selected_ = self._select(self._moments(X, codes, weights))
-        self._chain = undo_scaling(self._fit_chain(X, Y, rng, weights), scaler)
+        self.chain_ = undo_scaling(self._fit_chain(X, Y, rng, weights), scaler)
 
     def _moments(self, X: Matrix, Y: Matrix, weights: Array | None) -> Moments:
         moments = Moments.from_rows(X, Y, weights)
@@ -189,7 +191,7 @@ class MLSF(LabelwiseClassifier):
         )
 
     def _scores(self, X: Matrix) -> Array:
-        return self._chain.probabilities(X) - 0.5
+        return self.chain_.probabilities(X) - 0.5
 
     def _probabilities(self, scores: Array) -> Array:
         return strictly_inside(scores + 0.5)

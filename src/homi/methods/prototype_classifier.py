@@ -14,7 +14,6 @@ from scipy.special import expit
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
-from threadpoolctl import threadpool_limits
 
 from homi.arrays import dense
 from homi.base.classifier import MultiLabelClassifier, strictly_inside
@@ -22,6 +21,7 @@ from homi.base.targets import Target
 from homi.base.weights import UnweightedMixin
 from homi.linear import fit_margins
 from homi.methods.prototypes import cells, distances, find_members, means
+from homi.threads import one_thread
 from homi.typing import Array, Indices, Matrix, RandomState
 
 #: Distances and labels -> coefficients and intercepts.
@@ -54,6 +54,26 @@ class Part(NamedTuple):
     intercept: Array
 
 
+class Prototypes(NamedTuple):
+    """What a fit has learned: scaled rows, and parts that mark some of them.
+
+    ``prior`` holds the probabilities of labels that are in no part.
+    """
+
+    scaler: StandardScaler
+    shift: Array
+    rows: Matrix
+    prior: Array
+    parts: list[Part]
+
+    def sum(self, value: Callable[[Part], int]) -> Indices:
+        """Sum a value over the parts that contain each label."""
+        total = np.zeros(len(self.prior), dtype=np.intp)
+        for part in self.parts:
+            total[part.labels] += value(part)
+        return total
+
+
 class PrototypeClassifier(UnweightedMixin, MultiLabelClassifier):
     """Score a label by its mean probability over the tasks that contain it, minus ½.
 
@@ -66,6 +86,8 @@ class PrototypeClassifier(UnweightedMixin, MultiLabelClassifier):
     standardize_distances: bool
     n_jobs: int | None
     random_state: RandomState
+    prototypes_: Prototypes
+    n_prototypes_: Indices
 
     @abstractmethod
     def _tasks(self, Y: sparse.csc_array) -> list[Task]:
@@ -75,24 +97,29 @@ class PrototypeClassifier(UnweightedMixin, MultiLabelClassifier):
 
     def _fit(self, X: Matrix, target: Target) -> None:
         Y = sparse.csc_array(target.indicator)
-        self._scaler = StandardScaler(with_mean=False, with_std=self.standardize)
-        X = self._scaler.fit_transform(X.astype(np.float64))
+        scaler = StandardScaler(with_mean=False, with_std=self.standardize)
+        X = scaler.fit_transform(X.astype(np.float64))
         # Distances do not depend on a shift, but lose precision beside a large mean.
-        self._shift = np.zeros(X.shape[1]) if sparse.issparse(X) else X.mean(axis=0)
-        self._rows = sparse.csr_array(X) if sparse.issparse(X) else X - self._shift
+        shift = np.zeros(X.shape[1]) if sparse.issparse(X) else X.mean(axis=0)
+        rows = sparse.csr_array(X) if sparse.issparse(X) else X - shift
         # Laplace's rule of succession, for labels without a task.
-        self._prior = (Y.sum(axis=0) + 1.0) / (Y.shape[0] + 2.0)
-        self._parts = self._learn(Y, self._tasks(Y))
-        self.n_prototypes_ = self._sum(lambda part: len(part.coef))
+        prior = (Y.sum(axis=0) + 1.0) / (Y.shape[0] + 2.0)
+        parts = self._learn(rows, Y, self._tasks(Y))
+        self.set_prototypes(Prototypes(scaler, shift, rows, prior, parts))
 
-    def _learn(self, Y: sparse.csc_array, tasks: list[Task]) -> list[Part]:
+    def set_prototypes(self, found: Prototypes) -> None:
+        """Set the fitted attributes."""
+        self.prototypes_ = found
+        self.n_prototypes_ = found.sum(lambda part: len(part.coef))
+
+    def _learn(self, X: Matrix, Y: sparse.csc_array, tasks: list[Task]) -> list[Part]:
         rng = check_random_state(self.random_state)
         seeds = rng.randint(np.iinfo(np.int32).max, size=len(tasks))
         sizes = [task.k * 2 ** len(task.labels) for task in tasks]
-        room = min(_STACK, _BLOCK_ENTRIES // max(self._rows.shape))
+        room = min(_STACK, _BLOCK_ENTRIES // max(X.shape))
         fit = partial(fit_log_odds, C=self.C, standardize=self.standardize_distances)
         jobs = (
-            delayed(_learn_stack)(self._rows, Y, tasks[s], seeds[s], fit)
+            delayed(_learn_stack)(X, Y, tasks[s], seeds[s], fit)
             for s in _stacks(sizes, room)
         )
         with warnings.catch_warnings():
@@ -101,28 +128,23 @@ class PrototypeClassifier(UnweightedMixin, MultiLabelClassifier):
             return [part for parts in _run(jobs, self.n_jobs) for part in parts]
 
     def _scores(self, X: Matrix) -> Array:
-        X, shift = self._scaler.transform(X.astype(np.float64)), self._shift
+        scaler, shift, rows, prior, parts = self.prototypes_
+        X = scaler.transform(X.astype(np.float64))
         if sparse.issparse(X):
             X = sparse.csr_array(X)
         else:
             X, shift = X - shift, np.zeros_like(shift)
         jobs = (
-            delayed(_apply_stack)(X, self._rows, shift, self._parts[s])
-            for s in _stacks([len(part.coef) for part in self._parts], _STACK)
+            delayed(_apply_stack)(X, rows, shift, parts[s])
+            for s in _stacks([len(part.coef) for part in parts], _STACK)
         )
-        total, count = np.zeros((X.shape[0], len(self._prior))), self._sum(lambda _: 1)
+        total = np.zeros((X.shape[0], len(prior)))
         for found in _run(jobs, self.n_jobs):
             for labels, probabilities in found:
                 total[:, labels] += probabilities
+        count = self.prototypes_.sum(lambda _: 1)
         total /= np.maximum(count, 1)
-        return np.where(count > 0, total, self._prior) - 0.5
-
-    def _sum(self, value: Callable[[Part], int]) -> Indices:
-        """Sum a value over the parts that contain each label."""
-        total = np.zeros(len(self._prior), dtype=np.intp)
-        for part in self._parts:
-            total[part.labels] += value(part)
-        return total
+        return np.where(count > 0, total, prior) - 0.5
 
     def _probabilities(self, scores: Array) -> Array:
         return strictly_inside(scores + 0.5)
@@ -142,7 +164,7 @@ def _stacks(sizes: list[int], room: int) -> Iterator[slice]:
 
 def _run(jobs: Iterable[Any], n_jobs: int | None) -> Iterator[Any]:
     """Yield the results of jobs in order; each job runs in one thread."""
-    with threadpool_limits(1):
+    with one_thread():
         yield from Parallel(n_jobs, require="sharedmem", return_as="generator")(jobs)
 
 
@@ -151,7 +173,7 @@ def _learn_stack(
 ) -> list[Part]:
     """Fit some tasks, with all distances computed by one product."""
     # The OpenMP limit applies per thread.
-    with threadpool_limits(1, user_api="openmp"):
+    with one_thread("openmp"):
         targets = [dense(Y[:, task.labels]) for task in tasks]
         members = [
             find_members(X, cells(target), task.k, seed)

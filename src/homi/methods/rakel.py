@@ -15,7 +15,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
-from threadpoolctl import threadpool_limits
 
 from homi.arrays import dense
 from homi.base._compat import Interval
@@ -24,6 +23,7 @@ from homi.base.scaling import Scaler
 from homi.base.targets import Target
 from homi.base.weights import SampleWeightMixin
 from homi.methods.wrapping import seeded
+from homi.threads import one_thread
 from homi.typing import Array, Indices, Matrix, RandomState
 
 #: C is the best of 1, 0.1, 0.03, 0.01 and 0.003 on most of the smaller data sets.
@@ -77,6 +77,8 @@ class RAKEL(SampleWeightMixin, MultiLabelClassifier):
     estimators_ : list
         Classifier of each set, whose class i is combination i; None where only one
         combination occurs.
+    scaler_ : Scaler or None
+        Scaling of the features; None without ``standardize``.
     classes_, label_names_, n_features_in_, feature_names_in_
         As in :class:`~homi.HOMI`.
 
@@ -142,7 +144,7 @@ class RAKEL(SampleWeightMixin, MultiLabelClassifier):
         Y = target.indicator
         Y = sparse.csc_array(Y) if sparse.issparse(Y) else Y
         self.labelsets_ = self._draw(Y.shape[1], rng)
-        self._scaler = Scaler(X, weights) if self.standardize else None
+        self.scaler_ = Scaler.fit(X, weights) if self.standardize else None
         X = self._scaled(X)
         fits = Parallel(n_jobs=self.n_jobs)(
             delayed(_fit_combinations)(self._base(rng), X, _columns(Y, labels), weights)
@@ -185,7 +187,7 @@ class RAKEL(SampleWeightMixin, MultiLabelClassifier):
         return seeded(_DEFAULT if self.estimator is None else self.estimator, rng)
 
     def _scaled(self, X: Matrix) -> Matrix:
-        return X if self._scaler is None else self._scaler(X)
+        return X if self.scaler_ is None else self.scaler_(X)
 
     def _scores(self, X: Matrix) -> Array:
         X = self._scaled(X)
@@ -215,7 +217,7 @@ def _fit_combinations(
     rows, codes = np.unique(Y, axis=0, return_inverse=True)
     if len(rows) == 1:
         return rows, None
-    with threadpool_limits(1), warnings.catch_warnings():
+    with one_thread(), warnings.catch_warnings():
         # Few rows may have many combinations; they are classes nevertheless.
         warnings.filterwarnings("ignore", "The number of unique classes")
         given = {} if weights is None else {"sample_weight": weights}

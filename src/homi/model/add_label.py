@@ -116,7 +116,7 @@ class AddLabelMixin(LinearMultiLabelClassifier):
     label_bias_: Array
     label_rank_: int
     _sums: Sums | None
-    _kernel_map: KernelMap | None
+    kernel_map_: KernelMap | None
     _label_regression: LabelRegression | None
 
     def add_label(
@@ -176,7 +176,7 @@ def check_new_label(
 ) -> tuple[Matrix, Array, Array | None]:
     """Return checked rows of positive weight, their new label, and their weights."""
     check_is_fitted(model)
-    if model._target.kind != "multilabel-indicator":
+    if model.target_encoding_.kind != "multilabel-indicator":
         raise ValueError(
             "add_label needs a model fitted to a 0/1 column for each label, and this "
             "one was fitted to a 1-D y; fit it again."
@@ -229,7 +229,7 @@ def _refitted(
     """Return the fitted attributes of one label by a fit to it alone."""
     other = clone(model).set_params(missing_labels="error")
     other.fit(X, y[:, None], weights)
-    mine, its = model._kernel_map, other._kernel_map
+    mine, its = model.kernel_map_, other.kernel_map_
     if mine is not None and not np.array_equal(mine.indices, its.indices):
         raise ValueError(
             "the landmarks of the kernel are others: X is not what the model was "

@@ -84,13 +84,13 @@ def _space(
 ) -> FeatureSpace:
     """Return the features that were chosen."""
     best = model.best_estimator_
-    if best._kernel_map is None:
+    if best.kernel_map_ is None:
         return linear_features_of(
             X, Y, weights, best.standardize, model.n_components, model._seed()
         )
-    if best._kernel_map.normalization is not None:
+    if best.kernel_map_.normalization is not None:
         raise ValueError("the model was saved by an earlier version; fit it again.")
-    return kernel_features(X, Y, best._kernel_map, weights=weights)
+    return kernel_features(X, Y, best.kernel_map_, weights=weights)
 
 
 def _fit_label(

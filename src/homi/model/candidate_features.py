@@ -196,7 +196,7 @@ class CandidateFeatures:
     def _scaler(self) -> Scaler:
         """Return the scaling of all rows, as in the final fit."""
         if self._scale is None:
-            self._scale = Scaler(self._all, self._all_weights)
+            self._scale = Scaler.fit(self._all, self._all_weights)
         return self._scale
 
 

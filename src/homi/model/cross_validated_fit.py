@@ -313,7 +313,7 @@ class CrossValidatedFit(
     def _rate(self, Y: Array, scores: Array, known: Mask | None) -> None:
         """Keep the quality of held-out scores."""
         predicted = scores > 0
-        if self._target.kind == "multiclass":
+        if self.target_encoding_.kind == "multiclass":
             predicted = np.arange(scores.shape[1]) == scores.argmax(axis=1)[:, None]
         self.held_out_metrics_, self.held_out_labels_ = held_out_quality(
             Y, scores, predicted, self.label_names_, known
@@ -323,7 +323,10 @@ class CrossValidatedFit(
         self, held_out: Array, Y: Array, weights: Array | None, known: Mask | None
     ) -> JointModel | None:
         """Fit how errors of labels go together, if scores are log-odds of labels."""
-        if self.calibration is None or self._target.kind != "multilabel-indicator":
+        if (
+            self.calibration is None
+            or self.target_encoding_.kind != "multilabel-indicator"
+        ):
             return None
         if known is not None:
             Y = np.where(known, Y, np.nan)

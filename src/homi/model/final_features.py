@@ -146,7 +146,7 @@ def _spanning(n: int, m: int, n_components: int, seed: int) -> Indices | None:
 def _kernel_map(
     sample: Sample, params: Fields, n_components: int, seed: int
 ) -> KernelMap:
-    return KernelMap(
+    return KernelMap.fit(
         sample.X,
         params["kernel"],
         n_components,

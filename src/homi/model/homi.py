@@ -136,6 +136,8 @@ class HOMI(
         t in the paper.
     coef_, intercept_ : ndarray of shape (n_labels, n_features) and (n_labels,)
         Coefficients ``(WB)ᵀ`` and intercepts of the scores, less one half.
+    kernel_map_ : KernelMap or None
+        Landmarks of the kernel; None without one.
     filled_labels_ : ndarray of shape (n_samples, n_labels)
         Only with ``missing_labels="ignore"``: Y with a number between 0 and 1 for each
         label that was not known.
@@ -330,10 +332,10 @@ class HOMI(
         return replace(rows, label_weight=weight)
 
     def _features(self, X: Matrix) -> Matrix:
-        return X if self._kernel_map is None else self._kernel_map(X)
+        return X if self.kernel_map_ is None else self.kernel_map_(X)
 
     def _product(self, X: Matrix) -> Array:
-        if self._kernel_map is None:
+        if self.kernel_map_ is None:
             return super()._product(X)
         # Kernel values of all rows may not fit into memory.
         product = np.empty((X.shape[0], len(self.coef_)))
@@ -342,7 +344,7 @@ class HOMI(
         return product
 
     def _is_plain(self, X: Matrix) -> bool:
-        return getattr(self, "_kernel_map", None) is None and super()._is_plain(X)
+        return getattr(self, "kernel_map_", None) is None and super()._is_plain(X)
 
     def _store(self, fitted: Fitted, n_batches: int = 1) -> Self:
         """Set all fitted attributes: the only place that does."""
@@ -352,7 +354,7 @@ class HOMI(
         self.history_, self.n_iter_ = solution.history, len(solution.history)
         self.solver_, self.graph_ = fitted.solver, fitted.graph
         self.label_rank_ = fitted.label_rank
-        self._kernel_map, self._sums = fitted.kernel_map, fitted.sums
+        self.kernel_map_, self._sums = fitted.kernel_map, fitted.sums
         self._n_batches, self._label_regression = n_batches, fitted.label_regression
         for name, value in (
             ("graph_recall_", fitted.recall),

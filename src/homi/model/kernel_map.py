@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -50,48 +51,39 @@ _SPARSE_COST = 6
 Kernel = str | Callable[..., float]
 
 
+@dataclass(eq=False)
 class KernelMap:
     """Kernel values of rows and landmarks.
 
-    Parameters
-    ----------
-    X : array or CSR matrix of shape (n_samples, n_features)
-        Rows to draw landmarks from.
-    kernel : str or callable
-        One of ``KERNELS``, or a function of two rows.
-    n_components : int
-        Largest number of landmarks; with all rows, the kernel is exact. Landmarks that
-        are combinations of others in the space of the kernel are left out.
-    params : dict
-        Parameters of the kernel. A width that is not given follows from the median
-        distance between rows.
-    standardize : bool
-        Whether to scale features to variance 1 (and mean 0, unless sparse) first.
-    rng : RandomState
-    weights : ndarray of shape (n_samples,) or None
-        Weights of the rows, for their mean and scale only: landmarks and the median
-        distance ignore them.
-
     Attributes
     ----------
+    kernel : str or callable
+        One of ``KERNELS``, or a function of two rows.
+    params : dict
+        Parameters of the kernel, widths included.
     scaler : Scaler or None
-    kernel, params
-        As given, with the widths that were found.
+        Scaling of the features.
     landmarks : array or CSR matrix of shape (n_landmarks, n_features)
         Scaled rows.
     indices : ndarray of shape (n_landmarks,)
         Their places among the rows.
-    triangle : ndarray of shape (n_landmarks, n_landmarks)
-        Cholesky factor of the landmarks' kernel matrix.
     normalization : ndarray of shape (n_landmarks, n_landmarks) or None
         What kernel values are multiplied by; None for nothing. Files of earlier
         versions have one.
+    triangle : ndarray of shape (n_landmarks, n_landmarks)
+        Cholesky factor of the landmarks' kernel matrix.
     """
 
+    kernel: Kernel
+    params: Fields
+    scaler: Scaler | None
+    landmarks: Matrix
+    indices: NDArray[np.intp]
     normalization: Array | None = None
 
-    def __init__(
-        self,
+    @classmethod
+    def fit(
+        cls,
         X: Matrix,
         kernel: Kernel,
         n_components: int,
@@ -100,34 +92,39 @@ class KernelMap:
         standardize: bool,
         rng: np.random.RandomState,
         weights: Array | None = None,
-    ) -> None:
-        self.scaler = Scaler(X, weights) if standardize else None
-        rows, self.kernel = self._scaled(X), kernel
-        self.params = params
-        if isinstance(kernel, str):
-            self.params = _widths(kernel, rows, rng, params) | _known(kernel, params)
-        drawn = rng.permutation(X.shape[0])[:n_components]
-        K = kernel_values(kernel, rows[drawn], rows[drawn], self.params)
-        self.triangle, kept = independent(K)
-        self.indices = drawn[kept]
-        self.landmarks = rows[self.indices]
-
-    @classmethod
-    def restore(
-        cls,
-        kernel: str,
-        params: Fields,
-        scaler: Scaler | None,
-        landmarks: Matrix,
-        indices: NDArray[np.intp],
-        normalization: Array | None,
     ) -> KernelMap:
-        """Return a KernelMap with the attributes of an earlier one."""
-        kernel_map = cls.__new__(cls)
-        kernel_map.kernel, kernel_map.params = kernel, params
-        kernel_map.scaler, kernel_map.landmarks = scaler, landmarks
-        kernel_map.indices, kernel_map.normalization = indices, normalization
-        return kernel_map
+        """Draw landmarks from rows.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            Rows to draw landmarks from.
+        kernel : str or callable
+            One of ``KERNELS``, or a function of two rows.
+        n_components : int
+            Largest number of landmarks; with all rows, the kernel is exact. Landmarks
+            that are combinations of others in the space of the kernel are left out.
+        params : dict
+            Parameters of the kernel. A width that is not given follows from the median
+            distance between rows.
+        standardize : bool
+            Whether to scale features to variance 1 (and mean 0, unless sparse) first.
+        rng : RandomState
+        weights : ndarray of shape (n_samples,) or None
+            Weights of the rows, for their mean and scale only: landmarks and the median
+            distance ignore them.
+        """
+        scaler = Scaler.fit(X, weights) if standardize else None
+        rows = X if scaler is None else scaler(X)
+        if isinstance(kernel, str):
+            params = _widths(kernel, rows, rng, params) | _known(kernel, params)
+        drawn = rng.permutation(X.shape[0])[:n_components]
+        triangle, kept = independent(
+            kernel_values(kernel, rows[drawn], rows[drawn], params)
+        )
+        found = cls(kernel, params, scaler, rows[drawn[kept]], drawn[kept])
+        found.triangle = triangle
+        return found
 
     def __call__(self, X: Matrix) -> Array:
         """Return the kernel values of rows and landmarks."""
@@ -169,7 +166,7 @@ class KernelMap:
 
     @cached_property
     def triangle(self) -> Array:
-        """Return the factor of a restored map; landmarks are in the order of pivots."""
+        """Factor of the landmarks' kernel matrix; they are in the order of pivots."""
         K = kernel_values(self.kernel, self.landmarks, self.landmarks, self.params)
         triangle: Array = cholesky(K, lower=True)
         return triangle

@@ -221,7 +221,9 @@ def _checked(
     if first:
         model._keep_target(target)
     else:
-        check_same(target, model.label_names_, model._target, hasattr(y, "columns"))
+        check_same(
+            target, model.label_names_, model.target_encoding_, hasattr(y, "columns")
+        )
     return X, target.indicator
 
 
@@ -229,7 +231,7 @@ def _known_classes(
     model: MultiLabelClassifier, classes: ArrayLike | None, first: bool
 ) -> ArrayLike | None:
     """Classes of a 1-D y: given, or known from before."""
-    target = getattr(model, "_target", None)
+    target = getattr(model, "target_encoding_", None)
     if target is None or target.kind == "multilabel-indicator":
         return classes
     return classes if first and classes is not None else model.classes_

@@ -175,7 +175,7 @@ def _plan(X: Matrix, route: Route) -> AnchorPlan:
 
 def _map(X: Matrix, weights: Array | None, route: Route) -> KernelMap:
     settings = route.settings
-    return KernelMap(
+    return KernelMap.fit(
         X,
         settings.kernel,
         settings.n_components,

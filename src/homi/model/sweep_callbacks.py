@@ -69,7 +69,7 @@ class SweepCallbacks:
         params: Callable[[], Params],
     ) -> bool:
         def attributes() -> Fields:
-            return fitted_attributes(params(), *scaling) | {"_kernel_map": kernel_map}
+            return fitted_attributes(params(), *scaling) | {"kernel_map_": kernel_map}
 
         sweep = self._fit.subcontext(task_name="sweep")
         sweep.call_on_fit_task_begin(estimator=self._estimator, **self._data)

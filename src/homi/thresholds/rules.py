@@ -204,6 +204,13 @@ def fitted_rule(model: TunedThresholds) -> tuple[SeenLabels, CalibrationMaps | N
     return model._rule, getattr(model, "_maps", None)
 
 
+def is_agreeing(model: TunedThresholds) -> bool:
+    """Return True if labels are predicted exactly where p exceeds one half."""
+    thresholds = isinstance(model._rule.rule, Thresholds)
+    calibrated = model.calibration is not None
+    return calibrated and model.objective == "hamming" and thresholds
+
+
 def set_rule(
     model: TunedThresholds, found: SeenLabels, maps: CalibrationMaps | None = None
 ) -> None:

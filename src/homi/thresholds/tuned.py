@@ -25,7 +25,7 @@ from homi.thresholds.choose import choose_strategy, unseen_labels
 from homi.thresholds.known import KnownDecisionsMixin
 from homi.thresholds.objectives import OBJECTIVES
 from homi.thresholds.reliability import expected_calibration_error
-from homi.thresholds.rules import FITS, Thresholds, fit_rule, set_rule
+from homi.thresholds.rules import FITS, fit_rule, is_agreeing, set_rule
 from homi.thresholds.scores import (
     CrossValidation,
     fit_held_out,
@@ -315,13 +315,6 @@ class TunedThresholds(KnownDecisionsMixin, WrappedClassifier):
             after = error(Y, held_out_maps(S, Y, *options, folds, cells))
         self.calibration_error_ = {"before": before, "after": after}
 
-    @property
-    def _is_agreeing(self) -> bool:
-        """Return True if labels are predicted exactly where p exceeds one half."""
-        thresholds = isinstance(self._rule.rule, Thresholds)
-        calibrated = self.calibration is not None
-        return calibrated and self.objective == "hamming" and thresholds
-
     def _raw_scores(self, X: MatrixLike) -> Array:
         check_is_fitted(self, "estimator_")
         return label_scores(self.estimator_, canonical_rows(X), len(self.label_names_))
@@ -347,7 +340,7 @@ class TunedThresholds(KnownDecisionsMixin, WrappedClassifier):
             classifier was fitted on a 1-D y
         """
         scores = self._raw_scores(X)
-        return scores.ravel() if self._target.kind == "binary" else scores
+        return scores.ravel() if self.target_encoding_.kind == "binary" else scores
 
     why = LinearMultiLabelClassifier.why
 
@@ -376,15 +369,15 @@ class TunedThresholds(KnownDecisionsMixin, WrappedClassifier):
         """
         check_is_fitted(self, "estimator_")
         if known is not None:
-            return self._probabilities_given(X, known, agree=self._is_agreeing)
+            return self._probabilities_given(X, known, agree=is_agreeing(self))
         if self.calibration is None:
             q = len(self.label_names_)
             P = label_probabilities(self.estimator_, canonical_rows(X), q)
         else:
             P = self._maps(self._raw_scores(X))
-        if self._is_agreeing:
+        if is_agreeing(self):
             P = agreeing(P, self._scores(X) > 0)
         P = strictly_inside(P)
-        if self._target.kind == "binary":
+        if self.target_encoding_.kind == "binary":
             return np.hstack([1.0 - P, P])
         return self._like(X, P)
