@@ -8,4 +8,5 @@ from cleanlab.multilabel_classification.rank import get_label_quality_scores_per
 given, output = sys.argv[1:]
 with np.load(given) as file:
     labels = [np.flatnonzero(row).tolist() for row in file["Y"]]
-    np.save(output, get_label_quality_scores_per_class(labels, file["P"]))
+    scores = [get_label_quality_scores_per_class(labels, P) for P in file["P"]]
+    np.save(output, scores)

@@ -19,6 +19,7 @@ from homi.dependence import LabelDependence, ask, audit
 from homi.dependence.ask import questions
 from homi.dependence.label_noise import LabelNoise, counted, fit_label_noise
 from homi.dependence.suspicion import confidence_interval, suspicion
+from homi.dependence.swaps import pairs, swap_rate
 from homi.io import load_model
 from homi.joint import JointModel
 from homi.joint.label_sets import LabelSets, Sharpness
@@ -177,7 +178,7 @@ def test_the_interval_holds_the_number_of_wrong_labels(share):
     assert held >= 6
 
 
-def test_swapped_labels_are_left_to_the_features():
+def test_swapped_labels_are_judged_together():
     """Of labels that exclude each other, a swapped one agrees with the others."""
     rng = np.random.default_rng(5)
     S = 3 * rng.normal(size=(1500, 4)) - 2
@@ -189,7 +190,43 @@ def test_swapped_labels_are_left_to_the_features():
     alone = average_precision_score(
         wrong.ravel(), np.abs(np.eye(4)[given] - expit(S)).ravel()
     )
-    assert average_precision_score(wrong.ravel(), found.wrong.ravel()) > 0.9 * alone
+    assert average_precision_score(wrong.ravel(), found.wrong.ravel()) > 1.1 * alone
+    low, high = found.interval
+    assert low < wrong.sum() < high
+    certain = (found.wrong > 0.9) & (found.partner >= 0)
+    right = np.where(np.eye(4)[given] > 0, label[:, None], given[:, None])
+    assert (found.partner == right)[certain].mean() > 0.9
+
+
+def test_the_share_of_swapped_pairs_is_the_likeliest():
+    """Each pair alone: swapped with probability r, and by features otherwise."""
+    rng = np.random.default_rng(2)
+    S = 3 * rng.normal(size=(4000, 2))
+    first = rng.random(4000) < expit(S[:, 0] - S[:, 1])
+    right = np.column_stack([first, ~first]).astype(float)
+    assert swap_rate(pairs(S, right, np.zeros_like(S))) == 0
+    swapped = rng.random(4000) < 0.05
+    given = np.where(swapped[:, None], 1 - right, right)
+    gain = ((1 - 2 * given) * S).sum(axis=1)
+    r = np.linspace(0.001, 0.2, 2000)[:, None]
+    likeliest = r[np.log(1 - r + r * np.exp(gain)).sum(axis=1).argmax(), 0]
+    found = swap_rate(pairs(S, given, np.zeros_like(S)))
+    assert found == pytest.approx(likeliest, rel=0.1)
+    assert swap_rate(pairs(S, given, np.full(S.shape, 0.99))) == 0
+
+
+def test_the_reason_names_the_swapped_label():
+    """Labels that exclude each other, of which features tell most."""
+    rng = np.random.default_rng(3)
+    X = 4 * rng.normal(size=(600, 4))
+    label = (X + rng.gumbel(size=X.shape)).argmax(axis=1)
+    swapped = rng.random(600) < 0.1
+    given = np.where(swapped, (label + 1) % 4, label)
+    frame = pd.DataFrame(np.eye(4, dtype=int)[given], columns=NAMES)
+    found = audit(HOMICV(**QUICK), X, frame).head(20)
+    for given, words in ((1, "given instead of"), (0, "missing, instead there is")):
+        reasons = found.loc[found["given"] == given, "reason"]
+        assert reasons.str.contains(f"{words} (?:{'|'.join(NAMES)})").mean() > 0.5
 
 
 def test_any_classifier_can_be_the_judge():

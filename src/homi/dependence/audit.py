@@ -74,9 +74,9 @@ def audit(
     random, or labels that features cannot predict, lead to errors that it does not
     have: on real data sets it often misses.
 
-    Where features alone find more than twice as many errors as with the other labels,
-    errors come in pairs that agree with each other, such as swapped labels; the other
-    labels are then not used.
+    A label that is given instead of another one agrees with the rest of its row. Such
+    pairs are judged together, by features, where the likelihood of all pairs says that
+    labels are swapped; the reason names the other label.
 
     Examples
     --------
