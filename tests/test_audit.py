@@ -119,6 +119,15 @@ def test_a_fitted_model_judges_rows_that_it_has_not_seen():
     np.testing.assert_allclose(both["probability_x"], both["probability_y"])
 
 
+def test_a_corrected_data_frame_of_polars():
+    polars = pytest.importorskip("polars")
+    given = polars.DataFrame(NOISY, schema=NAMES)
+    found = audit(HOMICV(**QUICK), polars.DataFrame(X), given, n_explained=0)
+    fixed = found.corrected(given, 0.8)
+    assert fixed.schema == given.schema
+    np.testing.assert_array_equal(fixed, found.corrected(NOISY, 0.8))
+
+
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array, pd.DataFrame])
 def test_a_corrected_copy(container):
     given = container(NOISY)
@@ -136,6 +145,8 @@ def test_a_corrected_copy(container):
         found.corrected(fixed, 0.8)
     with pytest.raises(ValueError, match=r"the audited labels had \(500, 4\)"):
         found.corrected(NOISY[:9])
+    with pytest.raises(ValueError, match="threshold must be between 0 and 1, got 80"):
+        found.corrected(given, 80)
 
 
 @pytest.mark.parametrize("rates", [(0.05, 0.05), (0.0, 0.2), (0.1, 0.0)])
@@ -248,6 +259,8 @@ def test_malformed_audits():
         audit(HOMI().fit(X, Y), X, Y, held_out=False)
     with pytest.raises(ValueError, match=r"Y has shape \(500, 3\)"):
         audit(HOMICV(**QUICK).fit(X, Y), X, Y[:, :3], held_out=False)
+    with pytest.raises(ValueError, match="n_listed must be at least 1, or None"):
+        audit(HOMICV(**QUICK), X, Y, n_listed=0)
 
 
 @pytest.fixture(scope="module")
@@ -301,7 +314,7 @@ def test_answers_reduce_the_error_more_than_those_of_random_questions(model):
 def test_malformed_questions(model):
     with pytest.raises(TypeError, match=r"LabelDependence\(\.\.\.\)"):
         ask(LogisticRegression(), X)
-    with pytest.raises(ValueError, match="k must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="whole number of at least 1, got 0"):
         ask(model, X, k=0)
     with pytest.raises(ValueError, match="only 0, 1 and NaN"):
         ask(model, X, np.full(Y.shape, 2))

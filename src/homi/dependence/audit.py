@@ -89,6 +89,10 @@ def audit(
     >>> list(found.columns)
     ['row', 'label', 'given', 'probability', 'score', 'reason']
     """
+    if n_listed is not None and n_listed < 1:
+        raise ValueError(
+            f"n_listed must be at least 1, or None for all, got {n_listed}."
+        )
     target = check_target(Y)
     if target.encoding.kind != "multilabel-indicator":
         raise ValueError(
