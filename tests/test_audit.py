@@ -316,7 +316,7 @@ def test_malformed_questions(model):
         ask(LogisticRegression(), X)
     with pytest.raises(ValueError, match="whole number of at least 1, got 0"):
         ask(model, X, k=0)
-    with pytest.raises(ValueError, match="whole number of at least 1, got 1.5"):
+    with pytest.raises(ValueError, match=r"whole number of at least 1, got 1\.5"):
         ask(model, X, k=1.5)
     with pytest.raises(ValueError, match="only 0, 1 and NaN"):
         ask(model, X, np.full(Y.shape, 2))
