@@ -88,8 +88,8 @@ SETS = """
 
 Exact match and example-based F1 of `predict` ("plain"), of `strategy="joint"` for that
 objective, of a random forest whose classes are the label sets of training ("sets
-forest", 300 trees), and of a classifier chain. Large data sets: {folds} folds,
-delicious one; a dash: not run, more than {most:,} label sets. Exact match of joint sets
+forest", 300 trees), and of a classifier chain. Large data sets: {folds} folds. A dash:
+not run; chains of more than {most:,} label sets take hours. Exact match of joint sets
 is at least that of the forest on {level} of {both} data sets, and below plain on:
 {below}.
 """
