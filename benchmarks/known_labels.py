@@ -91,7 +91,7 @@ objective, of a random forest whose classes are the label sets of training ("set
 forest", 300 trees), and of a classifier chain. Large data sets: {folds} folds. A dash:
 not run; chains of more than {most:,} label sets take hours. Exact match of joint sets
 is at least that of the forest on {level} of {both} data sets, and below plain on:
-{below}.
+{below}. Not run: {lacking}.
 """
 
 FEWER = """
@@ -295,6 +295,7 @@ def sets_page(done: Done) -> str:
     for (name, _), record in done.items():
         found.setdefault(name, {}).update(record)
     rows = {n: found[n] for n in (*SMALL, *LARGE) if "plain" in found.get(n, {})}
+    lacking = [name for name in (*SMALL, *LARGE) if name not in rows]
     both = [r for r in rows.values() if "sets forest" in r]
     level = sum(at_least(r, "sets forest") for r in both)
     below = [name for name, r in rows.items() if not at_least(r, "plain")]
@@ -304,6 +305,7 @@ def sets_page(done: Done) -> str:
         level=level,
         both=len(both),
         below=", ".join(below) or "none",
+        lacking=", ".join(lacking) or "none",
     )
     columns = ["data", *(f"exact match, {method}" for method in METHODS)]
     columns += [f"F1, {method}" for method in METHODS]
