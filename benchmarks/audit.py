@@ -1,4 +1,8 @@
-"""Find labels that were made wrong: audit beside cleanlab, and features only."""
+"""Write docs/measured/audit.md: audit beside cleanlab, and features only.
+
+The page is written from results/audit.jsonl, one line a draw of noise. With
+``--cleanlab PYTHON`` draws that lack are measured; delete a line to measure it again.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +28,16 @@ from homi.arrays import dense
 from homi.datasets import load
 from homi.dependence.suspicion import suspicion
 
-DATASETS = ("emotions", "birds", "CAL500", "scene", "yeast")
+DATASETS = (
+    *("emotions", "birds", "CAL500", "yeast", "scene", "enron", "langlog"),
+    *("mediamill-2500", "corel5k", "bibtex", "corel16k001", "delicious"),
+)
+#: Rows, drawn at random, of data sets that are not used as a whole.
+_ROWS = dict.fromkeys(DATASETS[5:], 600)
+#: What reaches the target: the area divided by that of the better cleanlab.
+_TARGET = 1.3
+#: Resamples of rows for standard errors.
+_RESAMPLES = 30
 NOISE = {
     "flip 2": "2 % flipped",
     "flip 5": "5 % flipped",
@@ -49,60 +63,101 @@ same way. "audit": `homi.dependence.audit(HOMICV(), X, Y)`. "wrong" is how many
 labels were made wrong, and "estimate" what the audit says, with its 90 % interval. The
 data sets have errors of their own, which count as false alarms here.
 
-Swaps move a positive to the label whose mean row is nearest. One draw of noise in each
-row of the table, so there are no standard errors. The constants of the audit were
-chosen on other draws of noise on emotions, birds, CAL500, scene and yeast: figures of
-other data sets may be lower. One term of the joint model was dropped after a look at
-these draws. The other seven data sets of the paper have not been run.
+Swaps move a positive to the label whose mean row is nearest. Of {rows}: {n} rows, drawn
+at random, with the labels that some of them have. Not run: {lacking}.
+One draw of noise in each row of the table; "±" is the standard error of the area of the
+audit minus that of features only, by the bootstrap of rows.
+
+The constants of the audit were chosen on other draws of noise on emotions, birds,
+CAL500, scene and yeast; the rule for swapped labels, on one other draw of swaps, 5 %
+flips and missing positives on emotions, birds, scene and yeast. One term of the joint
+model was dropped after a look at these draws of the five. The other data sets had no
+part in any choice.
 """
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cleanlab", help="Python with cleanlab 2.9.")
-    parser.add_argument("--journal", type=Path, default=Path("build/audit.jsonl"))
-    page = Path("docs/measured/audit.md")
-    parser.add_argument("--output", type=Path, default=page)
+    parser.add_argument("--results", type=Path, default=Path("results/audit.jsonl"))
+    output = Path("docs/measured/audit.md")
+    parser.add_argument("--output", type=Path, default=output)
+    parser.add_argument("--datasets", nargs="+", default=DATASETS)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
-    done = read(given.journal)
+    done = read(given.results)
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for name in DATASETS if given.cleanlab else ():
-            for noise in NOISE:
-                if (name, noise, given.seed) not in done:
-                    cell = measure(name, noise, given.seed, given.cleanlab)
-                    done[name, noise, given.seed] = cell
-                    with given.journal.open("a", encoding="utf-8") as file:
-                        file.write(json.dumps(cell) + "\n")
-                    print(cell, file=sys.stderr, flush=True)
-    given.output.write_text(HEAD + table([*done.values()]), encoding="utf-8")
+        for name in given.datasets if given.cleanlab else ():
+            lacking = [n for n in NOISE if (name, n, given.seed) not in done]
+            for cell in measure(name, lacking, given.seed, given.cleanlab):
+                done[name, cell["noise"], given.seed] = cell
+                with given.results.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(cell) + "\n")
+                print(cell, file=sys.stderr, flush=True)
+    order = sorted(
+        done,
+        key=lambda key: (DATASETS.index(key[0]), list(NOISE).index(key[1]), key[2]),
+    )
+    given.output.write_text(page([done[key] for key in order]), encoding="utf-8")
 
 
-def read(journal: Path) -> dict[tuple[str, str, int], dict[str, Any]]:
-    lines = journal.read_text(encoding="utf-8").splitlines() if journal.exists() else []
+def read(results: Path) -> dict[tuple[str, str, int], dict[str, Any]]:
+    lines = results.read_text(encoding="utf-8").splitlines() if results.exists() else []
     cells = map(json.loads, lines)
     return {(cell["data"], cell["noise"], cell["seed"]): cell for cell in cells}
 
 
-def measure(name: str, noise: str, seed: int, python: str) -> dict[str, Any]:
+def measure(
+    name: str, noises: list[str], seed: int, python: str
+) -> Iterator[dict[str, Any]]:
+    """Yield a cell for each noise; cleanlab judges all of them in one call."""
+    X, Y = rows_of(name)
+    drawn = [
+        with_noise(X, Y, noise, np.random.default_rng(seed)).astype(int)
+        for noise in noises
+    ]
+    log_odds = [HOMICV().fit_held_out(X, given) for given in drawn]
+    forests = [forest(X, given) for given in drawn]
+    qualities = cleanlab([*forests, *map(expit, log_odds)], [*drawn, *drawn], python)
+    for i, (noise, given) in enumerate(zip(noises, drawn, strict=True)):
+        found = suspicion(log_odds[i], given.astype(float))
+        suspicions = {
+            "cleanlab": 1 - qualities[i],
+            "cleanlab_homi": 1 - qualities[len(noises) + i],
+            "features": np.abs(given - found.by_features),
+            "audit": found.wrong,
+        }
+        wrong = (given > 0) != Y
+        cell: dict[str, Any] = {"data": name, "noise": noise, "seed": seed}
+        for method, scores in suspicions.items():
+            cell[method] = average_precision_score(wrong.ravel(), scores.ravel())
+        cell["error"] = standard_error(wrong, found.wrong, suspicions["features"])
+        cell["wrong"] = int(wrong.sum())
+        yield cell | {"estimate": [found.n_wrong, *found.interval]}
+
+
+def rows_of(name: str) -> tuple[Any, Any]:
+    """Return rows of a data set, and the labels that some of them have."""
     X, Y, *_ = load(name)
+    if name in _ROWS:
+        some = np.random.default_rng(0).permutation(X.shape[0])[: _ROWS[name]]
+        X, Y = X[some], Y[some]
     X, Y = np.asarray(dense(X), dtype=float), np.asarray(dense(Y)) > 0
-    given = with_noise(X, Y, noise, np.random.default_rng(seed)).astype(int)
-    log_odds = HOMICV().fit_held_out(X, given)
-    P, found = expit(log_odds), suspicion(log_odds, given.astype(float))
-    suspicions = {
-        "cleanlab": 1 - cleanlab(forest(X, given), given, python),
-        "cleanlab_homi": 1 - cleanlab(P, given, python),
-        "features": np.abs(given - P),
-        "audit": found.wrong,
-    }
-    wrong = (given > 0) != Y
-    cell: dict[str, Any] = {"data": name, "noise": noise, "seed": seed}
-    for method, scores in suspicions.items():
-        cell[method] = average_precision_score(wrong.ravel(), scores.ravel())
-    estimate = [found.n_wrong, *found.interval]
-    return cell | {"wrong": int(wrong.sum()), "estimate": estimate}
+    return (X, Y[:, Y.any(axis=0)]) if name in _ROWS else (X, Y)
+
+
+def standard_error(wrong: Any, ours: Any, theirs: Any) -> float:
+    """Return the standard error of the difference of two areas."""
+    rng, found = np.random.default_rng(0), []
+    for _ in range(_RESAMPLES):
+        some = rng.integers(len(wrong), size=len(wrong))
+        areas = [
+            average_precision_score(wrong[some].ravel(), scores[some].ravel())
+            for scores in (ours, theirs)
+        ]
+        found.append(areas[0] - areas[1])
+    return float(np.std(found, ddof=1))
 
 
 def with_noise(X: Any, Y: Any, noise: str, rng: np.random.Generator) -> Any:
@@ -136,35 +191,59 @@ def forest(X: Any, Y: Any) -> Any:
     return np.column_stack([p[:, 1] if p.shape[1] > 1 else 0 * p[:, 0] for p in found])
 
 
-def cleanlab(P: Any, Y: Any, python: str) -> Any:
-    """Return the quality of each label, computed in another environment."""
+def cleanlab(P: list[Any], Y: list[Any], python: str) -> Any:
+    """Return qualities of labels Y given P, computed in another environment."""
     script = Path(__file__).with_name("audit_cleanlab.py")
     with tempfile.TemporaryDirectory() as here:
         given, output = Path(here) / "given.npz", Path(here) / "quality.npy"
-        np.savez(given, P=P, Y=Y)
+        np.savez(given, P=np.stack(P), Y=np.stack(Y))
         subprocess.run([python, script, given, output], check=True, env={})
         return np.load(output)
 
 
-def table(cells: list[dict[str, Any]]) -> str:
+def page(cells: list[dict[str, Any]]) -> str:
+    run = {cell["data"] for cell in cells}
+    rows = ", ".join(name for name in _ROWS if name in run)
+    lacking = ", ".join(name for name in DATASETS if name not in run) or "none"
     heads = ["data set", "noise", *COLUMNS.values(), "audit / best cleanlab"]
-    heads += ["wrong", "estimate"]
-    lines = [heads, ["---"] * len(heads), *map(row, cells)]
-    text = "\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)
-    rates = [ratio(cell) for cell in cells]
-    held = [
-        cell["estimate"][1] <= cell["wrong"] <= cell["estimate"][2] for cell in cells
-    ]
-    below = [cell for cell in cells if cell["audit"] < cell["features"]]
-    return text + (
-        f"\nThe audit has at least 1.3 times the area of the better cleanlab in "
-        f"{sum(rate >= 1.3 for rate in rates)} of {len(cells)} rows, and less than "
-        f"features only in {len(below)}: "
-        + (", ".join(f"{c['data']} ({NOISE[c['noise']]})" for c in below) or "none")
-        + f".\n\nThe interval holds the number of labels made wrong in {sum(held)} of "
-        f"{len(cells)} rows. It accounts for the number of rows only; noise that is "
-        "not flipped at random, and labels that features cannot predict, lie outside.\n"
+    heads += ["audit − features", "wrong", "estimate"]
+    return (
+        HEAD.format(rows=rows, n=_ROWS["enron"], lacking=lacking)
+        + lines_of([heads, *map(row, cells)])
+        + summary(cells)
     )
+
+
+def lines_of(rows: list[list[str]]) -> str:
+    rows = [rows[0], ["---"] * len(rows[0]), *rows[1:]]
+    return "\n" + "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def summary(cells: list[dict[str, Any]]) -> str:
+    names = [name for name in DATASETS if any(c["data"] == name for c in cells)]
+    means = {name: geometric_mean(name, cells) for name in names}
+    reached = sum(mean >= _TARGET for mean in means.values())
+    below = [c for c in cells if c["features"] - c["audit"] > c["error"]]
+    words = ", ".join(f"{c['data']} ({NOISE[c['noise']]})" for c in below) or "none"
+    held = sum(c["estimate"][1] <= c["wrong"] <= c["estimate"][2] for c in cells)
+    return (
+        "\n## By data set\n\nA data set reaches the target if the geometric mean of "
+        f"audit / best cleanlab over its noises is at least {_TARGET}: {reached} of "
+        f"{len(means)} do.\n"
+        + lines_of(
+            [["data set", "mean ratio"], *([n, f"{m:.2f}"] for n, m in means.items())]
+        )
+        + f"\nThe audit is below features only by more than a standard error in "
+        f"{len(below)} of {len(cells)} rows: {words}.\n\nThe interval holds the number "
+        f"of labels made wrong in {held} of {len(cells)} rows. It accounts for the "
+        "number of rows only; noise that is not flipped at random, and labels that "
+        "features cannot predict, lie outside.\n"
+    )
+
+
+def geometric_mean(name: str, cells: list[dict[str, Any]]) -> float:
+    rates = [ratio(cell) for cell in cells if cell["data"] == name]
+    return float(np.exp(np.mean(np.log(rates))))
 
 
 def ratio(cell: dict[str, Any]) -> float:
@@ -175,9 +254,11 @@ def row(cell: dict[str, Any]) -> list[str]:
     best = max(cell[method] for method in COLUMNS)
     values = (cell[method] for method in COLUMNS)
     areas = [f"**{v:.3f}**" if v == best else f"{v:.3f}" for v in values]
+    gain = f"{cell['audit'] - cell['features']:+.3f} ± {cell['error']:.3f}"
     total, low, high = cell["estimate"]
     counts = [str(cell["wrong"]), f"{total:.0f} ({low:.0f} to {high:.0f})"]
-    return [cell["data"], NOISE[cell["noise"]], *areas, f"{ratio(cell):.2f}", *counts]
+    names = [cell["data"], NOISE[cell["noise"]]]
+    return [*names, *areas, f"{ratio(cell):.2f}", gain, *counts]
 
 
 if __name__ == "__main__":

@@ -7,5 +7,8 @@ from cleanlab.multilabel_classification.rank import get_label_quality_scores_per
 
 given, output = sys.argv[1:]
 with np.load(given) as file:
-    labels = [np.flatnonzero(row).tolist() for row in file["Y"]]
-    np.save(output, get_label_quality_scores_per_class(labels, file["P"]))
+    found = []
+    for P, Y in zip(file["P"], file["Y"], strict=True):
+        labels = [np.flatnonzero(row).tolist() for row in Y]
+        found.append(get_label_quality_scores_per_class(labels, P))
+    np.save(output, found)

@@ -19,6 +19,7 @@ from homi.dependence import LabelDependence, ask, audit
 from homi.dependence.ask import questions
 from homi.dependence.label_noise import LabelNoise, counted, fit_label_noise
 from homi.dependence.suspicion import confidence_interval, suspicion
+from homi.dependence.swaps import pairs, swap_rate
 from homi.io import load_model
 from homi.joint import JointModel
 from homi.joint.label_sets import LabelSets, Sharpness
@@ -118,6 +119,15 @@ def test_a_fitted_model_judges_rows_that_it_has_not_seen():
     np.testing.assert_allclose(both["probability_x"], both["probability_y"])
 
 
+def test_a_corrected_data_frame_of_polars():
+    polars = pytest.importorskip("polars")
+    given = polars.DataFrame(NOISY, schema=NAMES)
+    found = audit(HOMICV(**QUICK), polars.DataFrame(X), given, n_explained=0)
+    fixed = found.corrected(given, 0.8)
+    assert fixed.schema == given.schema
+    np.testing.assert_array_equal(fixed, found.corrected(NOISY, 0.8))
+
+
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array, pd.DataFrame])
 def test_a_corrected_copy(container):
     given = container(NOISY)
@@ -135,6 +145,8 @@ def test_a_corrected_copy(container):
         found.corrected(fixed, 0.8)
     with pytest.raises(ValueError, match=r"the audited labels had \(500, 4\)"):
         found.corrected(NOISY[:9])
+    with pytest.raises(ValueError, match="threshold must be between 0 and 1, got 80"):
+        found.corrected(given, 80)
 
 
 @pytest.mark.parametrize("rates", [(0.05, 0.05), (0.0, 0.2), (0.1, 0.0)])
@@ -177,7 +189,7 @@ def test_the_interval_holds_the_number_of_wrong_labels(share):
     assert held >= 6
 
 
-def test_swapped_labels_are_left_to_the_features():
+def test_swapped_labels_are_judged_together():
     """Of labels that exclude each other, a swapped one agrees with the others."""
     rng = np.random.default_rng(5)
     S = 3 * rng.normal(size=(1500, 4)) - 2
@@ -189,7 +201,43 @@ def test_swapped_labels_are_left_to_the_features():
     alone = average_precision_score(
         wrong.ravel(), np.abs(np.eye(4)[given] - expit(S)).ravel()
     )
-    assert average_precision_score(wrong.ravel(), found.wrong.ravel()) > 0.9 * alone
+    assert average_precision_score(wrong.ravel(), found.wrong.ravel()) > 1.1 * alone
+    low, high = found.interval
+    assert low < wrong.sum() < high
+    certain = (found.wrong > 0.9) & (found.partner >= 0)
+    right = np.where(np.eye(4)[given] > 0, label[:, None], given[:, None])
+    assert (found.partner == right)[certain].mean() > 0.9
+
+
+def test_the_share_of_swapped_pairs_is_the_likeliest():
+    """Each pair alone: swapped with probability r, and by features otherwise."""
+    rng = np.random.default_rng(2)
+    S = 3 * rng.normal(size=(4000, 2))
+    first = rng.random(4000) < expit(S[:, 0] - S[:, 1])
+    right = np.column_stack([first, ~first]).astype(float)
+    assert swap_rate(pairs(S, right, np.zeros_like(S))) == 0
+    swapped = rng.random(4000) < 0.05
+    given = np.where(swapped[:, None], 1 - right, right)
+    gain = ((1 - 2 * given) * S).sum(axis=1)
+    r = np.linspace(0.001, 0.2, 2000)[:, None]
+    likeliest = r[np.log(1 - r + r * np.exp(gain)).sum(axis=1).argmax(), 0]
+    found = swap_rate(pairs(S, given, np.zeros_like(S)))
+    assert found == pytest.approx(likeliest, rel=0.1)
+    assert swap_rate(pairs(S, given, np.full(S.shape, 0.99))) == 0
+
+
+def test_the_reason_names_the_swapped_label():
+    """Labels that exclude each other, of which features tell most."""
+    rng = np.random.default_rng(3)
+    X = 4 * rng.normal(size=(600, 4))
+    label = (X + rng.gumbel(size=X.shape)).argmax(axis=1)
+    swapped = rng.random(600) < 0.1
+    given = np.where(swapped, (label + 1) % 4, label)
+    frame = pd.DataFrame(np.eye(4, dtype=int)[given], columns=NAMES)
+    found = audit(HOMICV(**QUICK), X, frame).head(20)
+    for given, words in ((1, "given instead of"), (0, "missing, instead there is")):
+        reasons = found.loc[found["given"] == given, "reason"]
+        assert reasons.str.contains(f"{words} (?:{'|'.join(NAMES)})").mean() > 0.5
 
 
 def test_any_classifier_can_be_the_judge():
@@ -211,6 +259,8 @@ def test_malformed_audits():
         audit(HOMI().fit(X, Y), X, Y, held_out=False)
     with pytest.raises(ValueError, match=r"Y has shape \(500, 3\)"):
         audit(HOMICV(**QUICK).fit(X, Y), X, Y[:, :3], held_out=False)
+    with pytest.raises(ValueError, match="n_listed must be at least 1, or None"):
+        audit(HOMICV(**QUICK), X, Y, n_listed=0)
 
 
 @pytest.fixture(scope="module")
@@ -264,8 +314,10 @@ def test_answers_reduce_the_error_more_than_those_of_random_questions(model):
 def test_malformed_questions(model):
     with pytest.raises(TypeError, match=r"LabelDependence\(\.\.\.\)"):
         ask(LogisticRegression(), X)
-    with pytest.raises(ValueError, match="k must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="whole number of at least 1, got 0"):
         ask(model, X, k=0)
+    with pytest.raises(ValueError, match=r"whole number of at least 1, got 1\.5"):
+        ask(model, X, k=1.5)
     with pytest.raises(ValueError, match="only 0, 1 and NaN"):
         ask(model, X, np.full(Y.shape, 2))
 

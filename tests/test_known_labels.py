@@ -210,6 +210,20 @@ def test_malformed_known_labels(model, known, error, message):
             getattr(model, method)(NEW, known=known)
 
 
+def test_rows_in_another_order_are_refused(model):
+    """Rows go by position; the same index in another order is a mistake."""
+    new, known = pd.DataFrame(NEW), pd.DataFrame(half(), columns=NAMES)
+    tuned = TunedThresholds(HOMICV(**QUICK), cv="own").fit(X, Y)
+    for fitted, shuffled in (
+        (model, known[::-1]),
+        (tuned, known.set_axis(tuned.label_names_, axis=1)[::-1]),
+    ):
+        with pytest.raises(ValueError, match=r"pass known\.loc\[X\.index\]"):
+            fitted.predict(new, known=shuffled)
+        fitted.predict(new, known=shuffled.loc[new.index])
+        fitted.predict(new, known=shuffled.set_axis(range(1, 401), axis=0))
+
+
 def test_models_without_a_joint_model_say_so():
     for fitted in (
         HOMI().fit(X, Y),

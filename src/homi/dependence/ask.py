@@ -61,8 +61,8 @@ def ask(
             f"ask needs a classifier with a joint model of labels, got "
             f"{type(model).__name__}; use HOMICV, or fit LabelDependence(...) of it."
         )
-    if k < 1:
-        raise ValueError(f"k must be at least 1, got {k}.")
+    if k != int(k) or k < 1:
+        raise ValueError(f"k must be a whole number of at least 1, got {k!r}.")
     joint, log_odds, Y = model._given(X, _nothing(model, X) if known is None else known)
     names = np.asarray(model.label_names_, dtype=object)
     return [

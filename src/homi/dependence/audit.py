@@ -74,9 +74,9 @@ def audit(
     random, or labels that features cannot predict, lead to errors that it does not
     have: on real data sets it often misses.
 
-    Where features alone find more than twice as many errors as with the other labels,
-    errors come in pairs that agree with each other, such as swapped labels; the other
-    labels are then not used.
+    A label that is given instead of another one agrees with the rest of its row. Such
+    pairs are judged together, by features, where the likelihood of all pairs says that
+    labels are swapped; the reason names the other label.
 
     Examples
     --------
@@ -89,6 +89,10 @@ def audit(
     >>> list(found.columns)
     ['row', 'label', 'given', 'probability', 'score', 'reason']
     """
+    if n_listed is not None and n_listed < 1:
+        raise ValueError(
+            f"n_listed must be at least 1, or None for all, got {n_listed}."
+        )
     target = check_target(Y)
     if target.encoding.kind != "multilabel-indicator":
         raise ValueError(

@@ -47,6 +47,8 @@ class AuditFrame(pd.DataFrame):  # type: ignore[misc]
         -------
         Y : like Y
         """
+        if not 0.0 <= threshold <= 1.0:
+            raise ValueError(f"threshold must be between 0 and 1, got {threshold!r}.")
         # np.array of a data frame of pandas 2.2 may be a view.
         values = np.asarray(dense(Y) if sparse.issparse(Y) else Y).copy()
         if values.shape != self.attrs["shape"]:
@@ -66,4 +68,6 @@ class AuditFrame(pd.DataFrame):  # type: ignore[misc]
             return type(Y)(values)
         if isinstance(Y, pd.DataFrame):
             return pd.DataFrame(values, index=Y.index, columns=Y.columns)
+        if hasattr(Y, "columns"):  # polars
+            return type(Y)(values, schema=Y.schema)
         return values

@@ -37,12 +37,18 @@ class Reasons(NamedTuple):
         center = _center(self.model, self.X) if n_explained > 0 else None
         texts = []
         for place, (i, j) in enumerate(cells):
-            text = _shares(found, i, j)
+            text = _shares(found, i, j) + self._swap(found.partner[i, j], i, j)
             against = [*self._labels(precision, i, j)] if _differs(found, i, j) else []
             if place < n_explained:
                 against += self._features(center, i, j)
             texts.append(text + (f"; {', '.join(against)}" if against else ""))
         return texts
+
+    def _swap(self, partner: int, i: int, j: int) -> str:
+        if partner < 0:
+            return ""
+        place = "given instead of" if self.Y[i, j] else "missing, instead there is"
+        return f", {place} {self.names[partner]}"
 
     def _labels(self, precision: Array, i: int, j: int) -> Iterator[str]:
         """Yield the labels of the row that speak most against label j as given."""

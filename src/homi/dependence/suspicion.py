@@ -9,8 +9,9 @@ from scipy.special import expit, logit
 from sklearn.model_selection import KFold
 
 from homi.dependence.label_noise import LabelNoise, counted, fit_label_noise, refit
+from homi.dependence.swaps import with_swaps
 from homi.joint import JointModel, fit_joint_model
-from homi.typing import Array
+from homi.typing import Array, Indices
 
 #: Folds of the joint model: the labels of a row must not vouch for themselves.
 _FOLDS = 5
@@ -18,8 +19,6 @@ _FOLDS = 5
 _GROUPS = 10
 #: Normal quantile of an interval of 90 %.
 _QUANTILE = 1.645
-#: Wrong labels support each other if features alone find so many times more of them.
-_MORE = 2.0
 
 
 class Suspicion(NamedTuple):
@@ -30,9 +29,12 @@ class Suspicion(NamedTuple):
     by_features : ndarray of shape (n_samples, n_labels)
         Held-out probabilities by features.
     probability : ndarray of shape (n_samples, n_labels)
-        The same, given the other labels of the row.
+        The same, given the other labels of the row; by features only for a label that
+        is probably swapped.
     wrong : ndarray of shape (n_samples, n_labels)
         Probability that the given label is wrong.
+    partner : ndarray of shape (n_samples, n_labels)
+        Column of the label that it is probably swapped with, -1 for none.
     n_wrong : float
         Estimated number of wrong labels.
     interval : tuple of float
@@ -42,6 +44,7 @@ class Suspicion(NamedTuple):
     by_features: Array
     probability: Array
     wrong: Array
+    partner: Indices
     n_wrong: float
     interval: tuple[float, float]
 
@@ -62,24 +65,26 @@ def suspicion(log_odds: Array, Y: Array, joint: JointModel | None = None) -> Sus
         given_others = _given_others(log_odds, Y)
     else:
         given_others = logit(joint.leave_one_out(log_odds, Y))
-    chosen, noise = given_others, _noise(given_others, Y)
-    wrong = noise.wrong(given_others, Y)
-    by_features = _noise(log_odds, Y)
-    alone = by_features.wrong(log_odds, Y)
-    if alone.sum() > _MORE * wrong.sum():
-        # Errors that come in pairs, as swapped labels do, agree with each other.
-        chosen, noise, wrong = log_odds, by_features, alone
-    interval = confidence_interval(noise, chosen, Y)
+    noise = fit_label_noise(counted(given_others, Y))
+    wrong, partner = with_swaps(log_odds, Y, noise.wrong(given_others, Y))
+    swapped = partner >= 0
+    features = log_odds if swapped.any() else None
+    interval = confidence_interval(noise, given_others, Y, features)
+    chosen = expit(np.where(swapped, log_odds, given_others))
     total = float(wrong.sum())
-    return Suspicion(expit(log_odds), expit(chosen), wrong, total, interval)
+    return Suspicion(expit(log_odds), chosen, wrong, partner, total, interval)
 
 
 def confidence_interval(
-    noise: LabelNoise, log_odds: Array, Y: Array
+    noise: LabelNoise, log_odds: Array, Y: Array, features: Array | None = None
 ) -> tuple[float, float]:
-    """Return the 90 % interval of the number of wrong labels, by the jackknife."""
-    total = float(noise.wrong(log_odds, Y).sum())
-    margin = _QUANTILE * _standard_error(noise, log_odds, Y)
+    """Return the 90 % interval of the number of wrong labels, by the jackknife.
+
+    ``log_odds`` are given the other labels. With log-odds by features, labels may be
+    swapped, too.
+    """
+    total = _total(noise, log_odds, Y, features)
+    margin = _QUANTILE * _standard_error(noise, log_odds, Y, features)
     return max(total - margin, 0.0), min(total + margin, float(Y.size))
 
 
@@ -95,18 +100,26 @@ def _given_others(log_odds: Array, Y: Array) -> Array:
     return found
 
 
-def _noise(log_odds: Array, Y: Array) -> LabelNoise:
-    return fit_label_noise(counted(log_odds, Y))
+def _total(
+    noise: LabelNoise, log_odds: Array, Y: Array, features: Array | None
+) -> float:
+    wrong = noise.wrong(log_odds, Y)
+    if features is not None:
+        wrong, _ = with_swaps(features, Y, wrong)
+    return float(wrong.sum())
 
 
-def _standard_error(noise: LabelNoise, log_odds: Array, Y: Array) -> float:
+def _standard_error(
+    noise: LabelNoise, log_odds: Array, Y: Array, features: Array | None
+) -> float:
     """Return the standard error of the number of wrong labels, by the jackknife."""
     group = np.random.default_rng(0).permutation(len(Y)) % _GROUPS
     totals = []
     for left_out in range(min(_GROUPS, len(Y))):
         kept = group != left_out
         S, given = log_odds[kept], Y[kept]
-        found = refit(noise, counted(S, given)).wrong(S, given)
-        totals.append(found.sum() / kept.mean())
+        some = None if features is None else features[kept]
+        rest = refit(noise, counted(S, given))
+        totals.append(_total(rest, S, given, some) / kept.mean())
     count = len(totals)
     return float(np.sqrt((count - 1) * np.var(totals)))

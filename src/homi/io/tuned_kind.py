@@ -96,8 +96,8 @@ def _load_joint(about: Fields, source: Source, n_seen: int) -> JointSets:
     discriminant = None
     # Files of earlier versions, and of many labels, have none.
     if about.get("discriminant", False):
-        q = n_seen
-        shapes = {"matrix": (q, q), "center": (q,), "quadratic": (len(sets.members),)}
+        q, t = n_seen, len(sets.members)
+        shapes = {"directions": (t, q), "center": (q,), "quadratic": (t,)}
         parts = (source.floats(name, shape) for name, shape in shapes.items())
         discriminant = Discriminant(*parts)
     weights = source.floats("weights", (3 if discriminant is None else 5,))

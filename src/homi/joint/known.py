@@ -50,6 +50,18 @@ def check_known(known: MatrixLike, names: NDArray[Any], n_samples: int) -> Array
     return every
 
 
+def check_order(X: object, known: object) -> None:
+    """Raise ValueError if a data frame has the index of X in another order."""
+    index: Any = getattr(X, "index", None)
+    other: Any = getattr(known, "index", None)
+    if not hasattr(index, "equals") or not hasattr(other, "equals"):
+        return
+    if not index.equals(other) and set(index) == set(other):
+        raise ValueError(
+            "known has the rows of X in another order; pass known.loc[X.index]."
+        )
+
+
 def _places(columns: Sequence[Any], names: NDArray[Any]) -> list[int]:
     place = {name: j for j, name in enumerate(names.tolist())}
     strange = [name for name in columns if name not in place]

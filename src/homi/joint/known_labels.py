@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from homi.base.answers import like_frame
 from homi.base.classifier import MultiLabelClassifier
-from homi.joint.known import check_known
+from homi.joint.known import check_known, check_order
 from homi.joint.model import JointModel
 from homi.typing import Array, MatrixLike
 
@@ -115,6 +115,7 @@ class KnownLabelsMixin(MultiLabelClassifier):
                 f"this {type(self).__name__} cannot use known labels: it has no joint "
                 f"model of them; {self._without_joint_model}."
             )
+        check_order(X, known)
         log_odds = self._checked_scores(X)
         Y = check_known(known, self.label_names_, len(log_odds))
         return model, np.asarray(log_odds, dtype=np.float64), Y

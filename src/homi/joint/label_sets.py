@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import log_expit
 
-from homi.typing import Array
+from homi.typing import Array, Indices, Mask
 
 #: Most label sets that are kept; the most frequent ones.
 MOST_SETS = 3000
@@ -49,6 +49,13 @@ class LabelSets(NamedTuple):
     members: Array
     frequency: Array
     independent: Array
+
+    def places(self, Y: Array | Mask) -> tuple[Indices, Indices]:
+        """Return the places of the label sets of rows, and the rows that have one."""
+        place = {row.tobytes(): t for t, row in enumerate(self.members > 0)}
+        found = np.array([place.get(row.tobytes(), -1) for row in Y > 0], dtype=np.intp)
+        rows = np.flatnonzero(found >= 0)
+        return found[rows], rows
 
 
 def seen_sets(

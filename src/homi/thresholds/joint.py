@@ -168,12 +168,10 @@ class OwnSets(NamedTuple):
 
 
 def _own_sets(sets: LabelSets, Y: Mask, n_samples: int) -> OwnSets:
-    place = {row.tobytes(): t for t, row in enumerate(sets.members > 0)}
-    found = np.array([place.get(row.tobytes(), -1) for row in Y])
-    rows = np.flatnonzero(found >= 0)
-    count = np.rint(n_samples * np.exp(sets.frequency[found[rows]]))
+    places, rows = sets.places(Y)
+    count = np.rint(n_samples * np.exp(sets.frequency[places]))
     with np.errstate(divide="ignore"):
-        return OwnSets(rows, found[rows], np.log1p(-1.0 / count))
+        return OwnSets(rows, places, np.log1p(-1.0 / count))
 
 
 def _choose(rule: JointSets, judged: list[Judged]) -> JointSets:
@@ -246,7 +244,7 @@ def _features(rule: JointSets, odds: Array) -> Array:
     frequency = np.broadcast_to(sets.frequency, own.shape)
     parts = [own, frequency, -np.broadcast_to(sets.independent, own.shape)]
     if rule.discriminant is not None:
-        parts += rule.discriminant.features(odds, sets.members)
+        parts += rule.discriminant.features(odds)
     return np.stack(parts)
 
 

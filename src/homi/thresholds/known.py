@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from homi.base.answers import like_frame
 from homi.base.classifier import MultiLabelClassifier, agreeing
 from homi.joint import KnownLabelsMixin, check_known
+from homi.joint.known import check_order
 from homi.joint.model import KNOWN
 from homi.thresholds.rules import SeenLabels, Thresholds, TopLabels
 from homi.thresholds.scores import last_classifier
@@ -91,6 +92,7 @@ class KnownDecisionsMixin(MultiLabelClassifier):
     def _given_known(self, X: MatrixLike, known: MatrixLike) -> tuple[Array, Array]:
         """Return decisions and probabilities given known labels."""
         check_is_fitted(self, "estimator_")
+        check_order(X, known)
         classifier, rows = last_classifier(self.estimator_, X)
         if not isinstance(classifier, KnownLabelsMixin):
             raise TypeError(
