@@ -88,7 +88,7 @@ def running_times(paper: PaperResults) -> Section | None:
 def _table(seconds: pd.DataFrame) -> Table:
     rows = [
         [str(name), *(NOT_RUN if pd.isna(value) else f"{value:.3g}" for value in row)]
-        for name, row in seconds.iterrows()
+        for name, row in seconds.T.iterrows()
     ]
-    columns = ["data set", *map(str, seconds.columns)]
+    columns = ["method", *map(str, seconds.index)]
     return table("Seconds to fit and predict one fold", columns, rows)
