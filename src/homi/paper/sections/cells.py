@@ -225,15 +225,15 @@ def _sources(paper: PaperResults) -> Section:
 
 def _left_out(results: pd.DataFrame) -> str:
     """Say which whitened results are missing, and how long the plain ones took."""
-    seconds = results[["fit", "predict"]].astype(float).sum(axis=1)
-    keys = ["protocol", "dataset", "method"]
-    hours = seconds.groupby([results[key] for key in keys]).sum() / 3600
-    plain, other = (hours.get(name, pd.Series(dtype=float)) for name in _KINDS)
-    compared = plain.index.get_level_values("method").isin(COMPARED)
-    left = plain[compared & ~plain.index.isin(other.index)] if len(other) else []
-    parts = [f"{m} on {d} ({hours:.1f} hours)" for (d, m), hours in left.items()]
-    if not parts:
+    timed = results.assign(hours=results[["fit", "predict"]].sum(axis=1) / 3600)
+    groups = timed[timed["method"].isin(COMPARED)].groupby(
+        ["dataset", "method", "protocol"]
+    )
+    hours = groups["hours"].sum().unstack("protocol").reindex(columns=list(_KINDS))
+    left = hours["clean"][hours["whitened"].isna()].dropna()
+    if left.empty or hours["whitened"].isna().all():
         return ""
+    parts = [f"{m} on {d} ({value:.1f} hours)" for (d, m), value in left.items()]
     return (
         f" Not run on whitened rows: {', '.join(parts)}; in brackets is what all folds "
         "took on plain rows, one core. It is the plain rows that these methods have "
