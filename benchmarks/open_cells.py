@@ -3,9 +3,10 @@
     python benchmarks/open_cells.py --minutes 60
 
 One fold of the authors' five (seed 1), a bounded grid: rows whitened, standardized or
-raw; γ, s, λ; sweeps from a uniform random start. Every setting is one line of
-results/open_cells.csv. A run that is interrupted, or out of time, goes on where it
-stopped. CAL500 has all five folds.
+raw; γ, s, λ; sweeps from a uniform random start. Two more kinds of rows are tried with
+the paper's γ, s and λ only: principal components that are not scaled, and rows of unit
+length. Every setting is one line of results/open_cells.csv. A run that is interrupted,
+or out of time, goes on where it stopped. CAL500 has all five folds.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.model_selection import KFold
+from sklearn.preprocessing import normalize
 
 from homi.atomic_write import whole_file
 from homi.benchmark.protocols import DOUBLED, whiten
@@ -34,6 +37,8 @@ from homi.solver import Params, Problem, random_params, solve
 
 OUTPUT = Path(__file__).parent.parent / "results" / "open_cells.csv"
 ROWS = ("whitened", "standardized", "raw")
+#: Rows that are tried with the paper's settings only.
+MORE_ROWS = ("principal components", "unit length")
 
 
 class Grid(NamedTuple):
@@ -81,10 +86,12 @@ def main() -> None:
     """Try what is missing until the time is over."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=60.0)
-    end = time.monotonic() + 60 * parser.parse_args().minutes
+    parser.add_argument("--datasets", nargs="+", choices=GRIDS, default=list(GRIDS))
+    asked = parser.parse_args()
+    end = time.monotonic() + 60 * asked.minutes
     lines = read()
     done = {tuple(line[: len(Setting._fields)]) for line in lines}
-    for setting, split in missing(done):
+    for setting, split in missing(asked.datasets, done):
         lines += [[*map(str, setting), *found] for found in measure(setting, split)]
         write(lines)
         print(setting, flush=True)
@@ -116,21 +123,27 @@ class Split(NamedTuple):
     Y: NDArray[np.int8]
 
 
-def missing(done: set[tuple[str, ...]]) -> Iterator[tuple[Setting, Split]]:
+def missing(
+    datasets: list[str], done: set[tuple[str, ...]]
+) -> Iterator[tuple[Setting, Split]]:
     """Yield settings without a line; rows and graph are made once for all γ and λ."""
-    for dataset, grid in GRIDS.items():
-        for rows in ROWS:
-            prepared = cache(partial(prepare, dataset, rows))
-            for (fold, folds), s in itertools.product(grid.folds, grid.neighbors):
-                # Without a graph there are no neighbors to choose.
-                settings = [
-                    Setting(dataset, rows, s, lam, gamma, fold, folds)
-                    for lam, gamma in itertools.product(grid.lams, grid.gammas)
-                    if gamma or s == grid.neighbors[0]
-                ]
-                left = [one for one in settings if tuple(map(str, one)) not in done]
-                split = cut(*prepared(), s, fold, folds) if left else None
-                yield from ((setting, split) for setting in left if split)
+    for dataset, rows in itertools.product(datasets, (*MORE_ROWS, *ROWS)):
+        grid = GRIDS[dataset]
+        if rows in MORE_ROWS:
+            grid = grid._replace(
+                gammas=(1.0,), lams=(1.0,), neighbors=grid.neighbors[:1]
+            )
+        prepared = cache(partial(prepare, dataset, rows))
+        for (fold, folds), s in itertools.product(grid.folds, grid.neighbors):
+            # Without a graph there are no neighbors to choose.
+            settings = [
+                Setting(dataset, rows, s, lam, gamma, fold, folds)
+                for lam, gamma in itertools.product(grid.lams, grid.gammas)
+                if gamma or s == grid.neighbors[0]
+            ]
+            left = [one for one in settings if tuple(map(str, one)) not in done]
+            split = cut(*prepared(), s, fold, folds) if left else None
+            yield from ((setting, split) for setting in left if split)
 
 
 def prepare(dataset: str, rows: str) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
@@ -145,6 +158,11 @@ def prepare(dataset: str, rows: str) -> tuple[NDArray[np.float64], NDArray[np.in
     if rows == "standardized":
         scale = X.std(axis=0)
         return (X - X.mean(axis=0)) / np.where(scale > 0, scale, 1.0), Y
+    if rows == "principal components":
+        X = X - X.mean(axis=0)
+        return X @ scipy.linalg.eigh(X.T @ X, check_finite=False)[1], Y
+    if rows == "unit length":
+        return normalize(X), Y
     return X.astype(float), Y
 
 

@@ -240,6 +240,14 @@ def test_matrices_side_by_side_have_colors_of_their_own():
     assert limits[1] == pytest.approx(100 * limits[0])
 
 
+def test_titles_of_matrices_are_inside_of_the_picture():
+    names = [f"{name}-{'x' * 8}" for name in EMOTIONS]
+    both = {"γ = 0.01": matrix() / 1000, "γ = 1": matrix()}
+    figure = label_matrices(both, names, normalized=False)
+    titles = boxes([axes.title for axes in figure.axes[:2]])
+    assert max(box.y1 for box in titles) <= figure.bbox.height
+
+
 def test_normalize_is_the_min_max_of_the_whole_matrix():
     B = matrix()
     found = normalize(B)

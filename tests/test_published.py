@@ -24,11 +24,14 @@ from homi.paper.cell_verdicts import (
     cell_verdicts,
     deviation_checks,
     is_met,
+    tried_settings,
 )
 from homi.paper.printed import Printed, printed_results
 from homi.paper.published import LOSSES, distances, sources, with_published
 from homi.paper.rank_picture import CLEAN, HOMICV, PRINTED, homi_ranks
-from homi.paper.results import PaperResults
+from homi.paper.results import SETTING, PaperResults
+from homi.paper.sections.cells import cells as cells_section
+from homi.report import Page, markdown
 
 ROOT = Path(__file__).parent.parent
 DATASETS = ["emotions", "enron", "yeast"]
@@ -145,6 +148,29 @@ def test_verdicts_and_their_causes(paper):
         "nearest of 2 settings tried (1 fold): raw, γ = 3, s = 10, λ = 1, 2 sweeps: "
         "0.130 / 0.180 / 0.100"
     )
+
+
+def test_settings_on_all_folds_or_on_the_first():
+    settings = [("raw", 1.0, 10, 1.0, 2, 5), ("raw", 3.0, 10, 1.0, 2, 5)]
+    lines = [("yeast", *settings[0], fold, 0.25 + fold, 0.2, 0.3) for fold in range(2)]
+    lines += [("yeast", *settings[1], 0, 0.5, 0.2, 0.3)]
+    tried = pd.DataFrame(lines, columns=["dataset", *SETTING, "fold", *LOSSES])
+    both = tried_settings(tried, "yeast")
+    assert both.attrs["folds"] == 2
+    assert list(both.index) == settings[:1]
+    assert both["hamming_loss"].tolist() == [0.75]
+    first = tried_settings(tried, "yeast", first_fold=True)
+    assert first.attrs["folds"] == 1
+    assert first["hamming_loss"].tolist() == [0.25, 0.5]
+
+
+def test_whitened_results_that_are_missing_are_named_with_their_time(paper):
+    done = cells("clean", "BR", 1.0).assign(fit=1800.0, predict=0.0)
+    other = done[done["dataset"] != "enron"].assign(protocol="whitened")
+    homi = cells("as-published", "HOMI", 1.0).assign(fit=1.0, predict=0.0)
+    given = replace(paper, results=pd.concat([done, other, homi]))
+    text = markdown(Page("", "", (cells_section(given),)))
+    assert "Not run on whitened rows: BR on enron (1.0 hours)" in text
 
 
 def test_a_deviation_that_five_folds_do_not_have():

@@ -228,7 +228,7 @@ def test_a_link_to_a_place_that_is_not_there_is_an_error():
 def test_the_best_is_bold_and_what_was_not_run_is_pale():
     rows = ((Entry("HOMI"), Entry("0.1 ± 0.2", best=True)), (Entry("BR"), Entry("–")))
     text = html(page(Listing("t", Table("c", ("m", "s"), rows), "A **note**.")))
-    assert "<td><strong>0.1 ± 0.2</strong></td>" in text
+    assert "<td><strong>0.1 ±&nbsp;0.2</strong></td>" in text
     assert '<td><span class="missing">–</span></td>' in text
     assert '<p class="note">A <strong>note</strong>.</p>' in text
 

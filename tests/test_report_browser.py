@@ -185,7 +185,8 @@ def test_what_is_filtered_out_stays_out_when_sorted(shown):
 
 def test_the_best_is_bold(shown):
     bold = shown.locator("#table-hamming td strong")
-    assert bold.all_inner_texts() == [SCORES["HOMI"]] * len(DATASETS)
+    shown_as = SCORES["HOMI"].replace("± ", "±\u00a0")
+    assert bold.all_inner_texts() == [shown_as] * len(DATASETS)
     assert int(bold.first.evaluate("e => getComputedStyle(e).fontWeight")) >= 600
 
 
@@ -198,6 +199,21 @@ def test_the_page_never_scrolls_sideways_but_a_wide_table_does(tab, index, width
     assert moved > 0 or width == 1280
     first = page.locator("#table-hamming tbody th").first
     assert abs(edge(first, "left") - edge(box, "left")) <= 2
+
+
+def test_names_and_deviations_of_a_wide_table_stay_whole(tab, index):
+    """Every name is on one line, and a deviation has its sign on its own line."""
+    shown = tab.open(index, 600).page
+    lines = """cell => {
+        const range = document.createRange();
+        range.selectNodeContents(cell);
+        return new Set([...range.getClientRects()].map(e => Math.round(e.top))).size;
+    }"""
+    assert shown.locator("#table-hamming table.wide").count() == 1
+    for cell in shown.locator("#table-hamming tbody th").all():
+        assert cell.evaluate(lines) == 1
+    first = shown.locator("#table-hamming tbody td").first
+    assert first.evaluate("e => e.textContent") == "0.205 ±\u00a00.023 ●"
 
 
 def test_on_a_phone_only_long_names_break_into_lines(tab, index):

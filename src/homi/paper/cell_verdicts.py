@@ -112,12 +112,16 @@ def nearest_setting(
     )
 
 
-def tried_settings(tried: pd.DataFrame, dataset: str) -> pd.DataFrame:
+def tried_settings(
+    tried: pd.DataFrame, dataset: str, *, first_fold: bool = False
+) -> pd.DataFrame:
     """Return the mean losses of each setting tried on a data set, on all its folds.
 
-    ``attrs["folds"]`` is how many these are; settings with fewer are left out.
+    ``attrs["folds"]`` is how many these are; settings with fewer are left out. With
+    ``first_fold`` the others are ignored.
     """
-    here = tried[tried["dataset"] == dataset].groupby(list(SETTING))
+    chosen = tried[(tried["dataset"] == dataset) & ~(first_fold & (tried["fold"] > 0))]
+    here = chosen.groupby(list(SETTING))
     counts = here["fold"].nunique()
     folds = int(counts.max()) if len(counts) else 0
     means = here[list(LOSSES)].mean()[counts == folds]

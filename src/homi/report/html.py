@@ -185,7 +185,8 @@ def _row(row: tuple[Entry, ...], kinds: list[str]) -> str:
 
 
 def _text(entry: Entry) -> str:
-    text = escape(entry.text)
+    # A deviation that goes to the next line takes its sign along.
+    text = escape(entry.text).replace("± ", "±&nbsp;")
     if entry.best:
         return f"<strong>{text}</strong>"
     return f'<span class="missing">{text}</span>' if text in _MISSING else text

@@ -47,7 +47,7 @@ def label_matrices(
     """
     side = min(3.0 + 0.55 * len(names), 11.0)
     size = ((side + 1.2) * len(matrices), side)
-    figure = Figure(figsize=size, layout="constrained")
+    figure = Figure(figsize=size, layout="compressed")
     panels = figure.subplots(1, len(matrices), squeeze=False).flat
     for axes, (title, B) in zip(panels, matrices.items(), strict=True):
         _draw(axes, np.asarray(B, dtype=float), names, normalized=normalized)

@@ -40,10 +40,12 @@ def claimed(paper: PaperResults) -> Section:
     verdicts = [claim.verdict for claim in found]
     refuted = verdicts.count("not confirmed")
     explained = sum(verdict.startswith("explained") for verdict in verdicts)
+    partly = sum(verdict.endswith("only") for verdict in verdicts)
     lead = Prose(
         f"Of {len(found)} claims, {verdicts.count('confirmed')} are confirmed by all "
         f"results that can speak to them, {explained} hold as published and are "
-        f"explained by how it was run, and {refuted} are confirmed by none. Cases are "
+        f"explained by how it was run, and {refuted} are confirmed by none; {partly} "
+        "hold only where the verdict says. Cases are "
         "compared at three decimals, as printed. Thresholds are ours: a share or a "
         f"ratio confirms a claim from {ENOUGH:.0%} of the claimed figure on, from 80% "
         "where the paper says nearly; parameters matter if a loss grows by more than "

@@ -74,14 +74,26 @@ def _grid_size(method: str) -> int:
 
 
 def _budget(paper: PaperResults) -> list[Prose]:
+    hours = paper.results.groupby("method")["search"].sum().astype(float) / 3600
     found = [
-        f"{name}: {search.points} of the {_grid_size(name):,} points of its grid, "
-        "drawn at random and judged by "
-        f"{METRICS[search.metric].title.lower()} on {search.validation:.0%} of the "
-        "training rows"
+        f"{name} {search.points} of {_grid_size(name):,} points "
+        f"({hours.get(name, 0.0):.1f} hours), judged by "
+        f"{METRICS[search.metric].title.lower()} on {search.validation:.0%} of its rows"
         for name, search in paper.experiment.searches.items()
     ]
     if not found:
         return []
-    text = "Hyper-parameters were searched inside every training fold for "
-    return [Prose(f"{text}{'; '.join(found)}. All others run with the paper's values.")]
+    rest = [
+        f"{name} (a grid of {_grid_size(name):,} points by our reading)"
+        for name, method in METHODS.items()
+        if method.paper_grid and name not in paper.experiment.searches
+    ]
+    unsearched = f" {', '.join(rest)} is not searched." if rest else ""
+    return [
+        Prose(
+            "Hyper-parameters of a grid are searched at points drawn at random inside "
+            f"every training fold: {'; '.join(found)}. In brackets is what all folds "
+            f"and protocols took, one core.{unsearched} All others run with the "
+            "values that the paper states."
+        )
+    ]

@@ -85,10 +85,20 @@ def running_times(paper: PaperResults) -> Section | None:
     return Section(title, (lead, drawing, Listing("figure-7-seconds", _table(seconds))))
 
 
+def seconds_text(value: float) -> str:
+    """Return seconds with three digits.
+
+    Examples
+    --------
+    >>> seconds_text(0.00926), seconds_text(1083.4), seconds_text(float("nan"))
+    ('0.00926', '1,083', 'not run')
+    """
+    if pd.isna(value):
+        return NOT_RUN
+    return f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
+
+
 def _table(seconds: pd.DataFrame) -> Table:
-    rows = [
-        [str(name), *(NOT_RUN if pd.isna(value) else f"{value:.3g}" for value in row)]
-        for name, row in seconds.iterrows()
-    ]
-    columns = ["data set", *map(str, seconds.columns)]
+    rows = [[str(name), *map(seconds_text, row)] for name, row in seconds.T.iterrows()]
+    columns = ["method", *map(str, seconds.index)]
     return table("Seconds to fit and predict one fold", columns, rows)
