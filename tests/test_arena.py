@@ -20,7 +20,7 @@ from homi.benchmark.experiment_file import read_experiment
 from homi.benchmark.limited import Stopped, within
 from homi.benchmark.measures import MEASURES, Outcome, measure
 from homi.benchmark.methods import ARENA
-from homi.benchmark.rival import Rows
+from homi.benchmark.rival import Rows, scaler
 from homi.benchmark.store import recall, store, stored
 from homi.benchmark.usage import saved_bytes
 from homi.datasets.registry import registry
@@ -92,13 +92,34 @@ def test_the_best_setting_of_held_out_rows_is_taken(rows):
     model = ARENA["arena-ml-knn"](random_state=0)
     chosen = model.fit(X, Y).setting_
     values = {}
-    for setting in model._settings(None):
+    for setting in model._settings(Rows(X, Y > 0)):
         only = ARENA["arena-ml-knn"](random_state=0)
         only._settings = lambda rows, setting=setting: [setting]
         held, scores = only.fit(X, Y).held_out_
         value = average_precision_score(Y[held].ravel(), scores.ravel())
         values[tuple(setting.values())] = value
     assert values[tuple(chosen.values())] == max(values.values())
+
+
+SCALED = ("ridge", "nystroem", "logistic", "ml-knn", "linear-svm", "ecc-logistic")
+
+
+@pytest.mark.parametrize("name", [f"arena-{name}" for name in SCALED])
+def test_sparse_rows_are_also_tried_as_they_are(name, rows):
+    X, Y = rows
+    scaled = [s["scale"] for s in ARENA[name]()._settings(Rows(X, Y > 0))]
+    assert "none" not in scaled
+    settings = ARENA[name]()._settings(Rows(sparse.csr_array(X), Y > 0))
+    assert {s["scale"] for s in settings} == {"standard", "none"}
+
+
+def test_the_widths_of_a_kernel_follow_the_length_of_the_rows(rows):
+    X, Y = sparse.csr_array(rows[0]), rows[1] > 0
+    first, second = (
+        ARENA["arena-rbf-svm"]()._settings(Rows(scale * X, Y))[0] for scale in (1, 10)
+    )
+    assert scaler(first["scale"], X).fit_transform(X) is X
+    assert first["gamma"] == pytest.approx(100 * second["gamma"])
 
 
 def test_leave_one_out_of_distances_is_that_of_fits_without_the_row(rows):

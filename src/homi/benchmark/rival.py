@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import KFold
-from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, StandardScaler
 
 from homi.arrays import dense
 from homi.benchmark.measures import HeldOut
@@ -32,8 +32,8 @@ _FEW = 2000
 #: Rows on which settings are compared.
 _COMPARED = 4000
 
-#: Names of ways to scale features in settings.
-SCALERS = ("standard", "maxabs")
+#: Ways to scale dense and sparse rows. Rows of words, such as TF-IDF, stay as they are.
+_DENSE, _SPARSE = ("standard", "maxabs"), ("standard", "none")
 
 
 class Rows(NamedTuple):
@@ -174,8 +174,13 @@ def _parts(n: int, seed: int) -> Iterator[tuple[Indices, Indices]]:
             return
 
 
+def scalings(X: Matrix) -> tuple[str, ...]:
+    """Return the names of the ways to scale these rows, for settings."""
+    return _SPARSE if sparse.issparse(X) else _DENSE
+
+
 def scaler(name: str, X: Matrix) -> BaseEstimator:
     """Return the scaler of a setting; sparse rows are not centered."""
     if name == "standard":
         return StandardScaler(with_mean=not sparse.issparse(X))
-    return MaxAbsScaler()
+    return MaxAbsScaler() if name == "maxabs" else FunctionTransformer()

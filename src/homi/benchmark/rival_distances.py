@@ -10,7 +10,7 @@ from sklearn.metrics import pairwise_distances
 
 from homi.arrays import dense
 from homi.benchmark.measures import HeldOut
-from homi.benchmark.rival import SCALERS, Rival, Rows, scaler
+from homi.benchmark.rival import Rival, Rows, scaler, scalings
 from homi.metrics import ranking_loss
 from homi.thresholds import fit_maps
 from homi.thresholds.calibrate import SHRINKAGE
@@ -53,7 +53,7 @@ class DistancesRival(Rival):
         given, target = self._check_fit_input(X, y)
         rows = Rows(given, dense(target.indicator) > 0)
         best: tuple[float, _Model, Array] | None = None
-        for name in SCALERS:
+        for name in scalings(rows.X):
             found = self._fit_model(rows, {"scale": name}, None)
             if best is None or found[0] < best[0]:
                 best, self.setting_ = found, {"scale": name, "power": found[1].power}

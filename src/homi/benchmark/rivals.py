@@ -6,9 +6,11 @@ How they are tuned: :mod:`homi.benchmark.rival`.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.kernel_approximation import Nystroem
@@ -20,7 +22,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from homi.arrays import dense
 from homi.benchmark.measures import HeldOut
-from homi.benchmark.rival import SCALERS, Rival, Rows, scaler
+from homi.benchmark.rival import Rival, Rows, scaler, scalings
 from homi.estimators import (
     HOMI,
     HOMICV,
@@ -48,16 +50,33 @@ class _Pipeline(Rival):
         return np.asarray(model.decision_function(X)).reshape(X.shape[0], -1)
 
 
-def _grid(name: str, **values: tuple[float, ...]) -> list[Fields]:
+def _grid(rows: Rows, name: str, **values: tuple[float, ...]) -> list[Fields]:
     """Return settings of one parameter for each way of scaling."""
-    return [{"scale": s, name: value} for s in SCALERS for value in values[s]]
+    return [{"scale": s, name: v} for s in scalings(rows.X) for v in values[s]]
+
+
+def _kernel_grid(
+    rows: Rows, scales: Sequence[str], widths: Sequence[float]
+) -> list[Fields]:
+    """Return widths of a Gaussian kernel, in squared lengths of scaled rows."""
+    n, m = rows.X.shape
+    squares = {"standard": float(m)}
+    if "none" in scales:
+        squares["none"] = float(sparse.linalg.norm(rows.X)) ** 2 / n
+    return [{"scale": s, "gamma": w / squares[s]} for s in scales for w in widths]
 
 
 class LogisticRival(_Pipeline):
     """One-vs-rest logistic regression: C and the scaling are tuned."""
 
     def _settings(self, rows: Rows) -> list[Fields]:
-        return _grid("C", standard=(0.001, 0.01, 0.1), maxabs=(0.1, 1.0, 10.0))
+        return _grid(
+            rows,
+            "C",
+            standard=(0.001, 0.01, 0.1),
+            maxabs=(0.1, 1.0, 10.0),
+            none=(0.1, 1.0, 10.0, 100.0),
+        )
 
     def _estimator(self, setting: Fields, rows: Rows) -> BaseEstimator:
         return OneVsRestClassifier(LogisticRegression(C=setting["C"], max_iter=300))
@@ -72,7 +91,7 @@ class RidgeRival(_Pipeline):
     _margins = True
 
     def _settings(self, rows: Rows) -> list[Fields]:
-        return [{"scale": name} for name in SCALERS]
+        return [{"scale": name} for name in scalings(rows.X)]
 
     def _estimator(self, setting: Fields, rows: Rows) -> BaseEstimator:
         return RidgeClassifierCV(np.logspace(-3, 4, 15))
@@ -84,7 +103,8 @@ class NystroemRival(_Pipeline):
     _margins = True
 
     def _settings(self, rows: Rows) -> list[Fields]:
-        return [{"gamma": g / rows.X.shape[1]} for g in (0.1, 0.3, 1.0, 3.0)]
+        scales = [s for s in scalings(rows.X) if s != "maxabs"]
+        return _kernel_grid(rows, scales, (0.1, 0.3, 1.0, 3.0))
 
     def _estimator(self, setting: Fields, rows: Rows) -> BaseEstimator:
         kernel = Nystroem(
@@ -101,7 +121,13 @@ class LinearSVMRival(_Pipeline):
     _margins = True
 
     def _settings(self, rows: Rows) -> list[Fields]:
-        return _grid("C", standard=(0.0001, 0.001, 0.01), maxabs=(0.01, 0.1, 1.0))
+        return _grid(
+            rows,
+            "C",
+            standard=(0.0001, 0.001, 0.01),
+            maxabs=(0.01, 0.1, 1.0),
+            none=(0.01, 0.1, 1.0, 10.0),
+        )
 
     def _estimator(self, setting: Fields, rows: Rows) -> BaseEstimator:
         machine = LinearSVC(C=setting["C"], dual="auto", random_state=self._seed())
@@ -114,10 +140,9 @@ class RBFSVMRival(_Pipeline):
     _margins = True
 
     def _settings(self, rows: Rows) -> list[Fields]:
-        widths = (0.3, 1.0, 3.0)
-        return [
-            {"C": C, "gamma": g / rows.X.shape[1]} for C in (1.0, 10.0) for g in widths
-        ]
+        scale = "none" if sparse.issparse(rows.X) else "standard"
+        kernels = _kernel_grid(rows, (scale,), (0.3, 1.0, 3.0))
+        return [{"C": C, **kernel} for C in (1.0, 10.0) for kernel in kernels]
 
     def _estimator(self, setting: Fields, rows: Rows) -> BaseEstimator:
         machine = SVC(C=setting["C"], gamma=setting["gamma"], cache_size=500)
@@ -144,7 +169,7 @@ class MLkNNRival(_Own):
     """ML-kNN: the number of neighbors and the scaling are tuned."""
 
     def _settings(self, rows: Rows) -> list[Fields]:
-        return [{"scale": s, "k": k} for s in SCALERS for k in (5, 10, 20)]
+        return [{"scale": s, "k": k} for s in scalings(rows.X) for k in (5, 10, 20)]
 
     def _estimator(self, setting: Fields) -> MultiLabelClassifier:
         return MLkNN(n_neighbors=setting["k"])
@@ -154,7 +179,8 @@ class ChainsRival(_Own):
     """Ten classifier chains of logistic regressions: C and the scaling are tuned."""
 
     def _settings(self, rows: Rows) -> list[Fields]:
-        return _grid("C", standard=(0.001, 0.01, 0.1), maxabs=(1.0, 10.0, 100.0))
+        small, large = (0.001, 0.01, 0.1), (1.0, 10.0, 100.0)
+        return _grid(rows, "C", standard=small, maxabs=large, none=large)
 
     def _estimator(self, setting: Fields) -> MultiLabelClassifier:
         return EnsembleOfChains(
@@ -217,7 +243,9 @@ class NetworkRival(Rival):
     _NETWORKS, _EPOCHS, _PATIENCE = 3, 100, 8
 
     def _settings(self, rows: Rows) -> list[Fields]:
-        return [{"scale": s, "alpha": a} for s in SCALERS for a in (1e-4, 1e-2)]
+        return [
+            {"scale": s, "alpha": a} for s in scalings(rows.X) for a in (1e-4, 1e-2)
+        ]
 
     def _fit_model(self, rows: Rows, setting: Fields, held: Rows | None) -> Any:
         first = scaler(setting["scale"], rows.X).fit(rows.X)
