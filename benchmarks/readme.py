@@ -24,7 +24,8 @@ ROOT = Path(__file__).parent.parent
 #: What README.md says of the claims of the paper; lines may break anywhere.
 CLAIMS = (
     r"of (\d+)\s+claims,\s+(\d+)\s+are\s+confirmed\s+by\s+all\s+results[^,]*,"
-    r"\s+(\d+)\s+hold\s+as\s+published[^,]*,\s+and\s+(\d+)\s+are\s+confirmed"
+    r"\s+(\d+)\s+hold\s+as\s+published[^,]*,\s+(\d+)\s+hold\s+in\s+[^,]*,"
+    r"\s+and\s+(\d+)\s+are\s+confirmed"
 )
 START, END = "<!-- ranks -->\n", "<!-- end of ranks -->\n"
 

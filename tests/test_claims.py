@@ -340,3 +340,23 @@ def test_side_by_side():
         ["HOMI", "as-published", "not run", "not run"],
         ["HOMI", "clean", "0.309 ± 0.000 (+4.5)", "0.200 ± 0.000"],
     ]
+
+
+@pytest.mark.parametrize(
+    ("ml_knn", "homi", "whose"),
+    [
+        (0.837, 0.5, "HOMI"),
+        (0.5, 0.13, "the compared methods"),
+        (0.5, 0.5, "HOMI and of the compared methods"),
+    ],
+)
+def test_whose_printed_results_a_claim_needs(ml_knn, homi, whose):
+    """Printed are 0.837 and 0.132, and the claim is a ratio of more than 6."""
+    losses = {
+        (protocol, "bibtex", name): loss
+        for protocol in ("clean", "as-published")
+        for name, loss in (("ML-KNN", ml_knn), ("HOMI", homi))
+    }
+    told = comparisons(evidence(losses))
+    verdict = found(told, "more than 6 times better than ML-KNN").verdict
+    assert verdict == f"explained by what is printed of {whose}"

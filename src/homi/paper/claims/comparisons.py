@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -47,9 +48,10 @@ def comparisons(evidence: Evidence) -> Iterator[Claim]:
             f"{METRICS[metric].title}: HOMI is superior or at least comparable in "
             f"{claimed:g} % of cases"
         )
-        measured = claim(evidence, text, _share, metric, claimed)
-        found = {"printed": _printed_share(metric, claimed), **measured.findings}
-        yield Claim(text, found, cause)
+        arguments: tuple[object, ...] = (metric, claimed)
+        found = claim(evidence, text, _share, *arguments, printed=True, cause=cause)
+        printed = _printed_share(metric, claimed)
+        yield replace(found, findings={**found.findings, "printed": printed})
     for dataset, metric, method, words, least, cause in _RATIOS:
         text = (
             f"{dataset}: HOMI is {words} times better than {method} by "
