@@ -19,7 +19,7 @@ from homi.base.validation import warn
 from homi.base.weights import check_label_weight, check_sample_weight, drop_zero_weight
 from homi.joint import JointModel, KnownLabelsMixin, fit_joint_model
 from homi.model import batches
-from homi.model.batches import Batches, RowsInMemory, is_whole
+from homi.model.batches import Batches, RowsInMemory, rows_in_memory
 from homi.model.calibrated_objective import CalibratedObjective
 from homi.model.candidate_features import CandidateFeatures
 from homi.model.chosen_fit import Chosen, ChosenFit
@@ -234,7 +234,7 @@ class CrossValidatedFit(
 
     def _check_in_memory(self, rows: Batches) -> None:
         """Raise ValueError for what needs all rows, if only a sample is in memory."""
-        if isinstance(rows, RowsInMemory) or is_whole(rows):
+        if rows_in_memory(rows) is not None:
             return
         for name, asked, off in (
             ("gammas", self._has_graph(), "()"),

@@ -347,7 +347,7 @@ class HOMI(
         return getattr(self, "kernel_map_", None) is None and super()._is_plain(X)
 
     def _store(self, fitted: Fitted, n_batches: int = 1) -> Self:
-        """Set all fitted attributes: the only place that does."""
+        """Set the fitted attributes; names of labels are set where they are checked."""
         solution = fitted.solution
         for name, value in fitted_attributes(solution.params, *fitted.scaling).items():
             setattr(self, name, value)

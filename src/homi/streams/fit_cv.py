@@ -31,6 +31,7 @@ class HOMICVRun(Run):
 
     first_stage = "sample"
     way = "a stream"
+    all_rows = None
 
     def begin(self) -> State:
         """Return the state before the first batch."""
