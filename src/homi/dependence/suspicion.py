@@ -13,7 +13,7 @@ from homi.dependence.swaps import with_swaps
 from homi.joint import JointModel, fit_joint_model
 from homi.typing import Array, Indices
 
-#: Folds of the joint model: the labels of a row must not vouch for themselves.
+#: Folds of the joint model: no row is judged by a model fitted to its own labels.
 _FOLDS = 5
 #: Groups of rows that are left out in turn to estimate a standard error.
 _GROUPS = 10

@@ -159,7 +159,7 @@ def _load_tuned(model: TunedThresholds, fitted: Node, source: Source, q: int) ->
     rule, maps = load_rule(fitted["rule"], source.under("rule"), q), None
     if "maps" in fitted:
         maps = load_maps(fitted["maps"], source.under("maps"), q)
-    vars(model).update(rule_attributes(rule, maps))
+    model.__dict__.update(rule_attributes(rule, maps))
 
 
 def _dump_dependence(model: LabelDependence, out: Out) -> Node:

@@ -140,7 +140,7 @@ def _load_relevance(
     model: BinaryRelevance, about: Fields, source: Source, sizes: Sizes
 ) -> None:
     fitted = parts.load_linear_model(about, source, sizes)
-    vars(model).update(linear_attributes(fitted))
+    model.__dict__.update(linear_attributes(fitted))
 
 
 def _dump_one_chain(model: ClassifierChain, out: Out) -> Fields:
@@ -224,7 +224,7 @@ def _load_neighbors(model: MLkNN, about: Fields, source: Source, sizes: Sizes) -
     if not isinstance(labels, sparse.csr_array) or (labels.data != 1).any():
         raise ModelFileError("the labels of the neighbors are not 0 and 1.")
     model.posterior_ = parts.shares(source, "posterior_", (sizes.q, k + 1))
-    vars(model).update(training_attributes(rows, labels, k))
+    model.__dict__.update(training_attributes(rows, labels, k))
 
 
 def _dump_prototypes(model: PrototypeClassifier, out: Out) -> Fields:

@@ -142,7 +142,7 @@ class BinaryRelevance(MarginClassifier):
         if self.estimator is not None:
             self.estimator_ = self.label_model_.classifier
             return
-        vars(self).update(linear_attributes(self.label_model_))
+        self.__dict__.update(linear_attributes(self.label_model_))
 
 
 def linear_attributes(fitted: LinearModel) -> Fields:

@@ -147,10 +147,10 @@ class LFLC(MomentsClassifier):
         self.coarse_coef_, self.fine_coef_ = (W.T / scaling.scale for W in pair)
         self._warn_if_not(converged)
 
-    def _problem(self, moments: Moments, scaling: Scaling) -> _Problem:
+    def _problem(self, moments: Moments, scaling: Scaling) -> _LFLCProblem:
         counts = label_counts(moments, scaling)
         root = np.sqrt(len(counts))
-        return _Problem(
+        return _LFLCProblem(
             moments.G,
             moments.C,
             float(np.trace(moments.YtY)),
@@ -160,7 +160,7 @@ class LFLC(MomentsClassifier):
         )
 
 
-class _Problem(NamedTuple):
+class _LFLCProblem(NamedTuple):
     """``XᵀX``, ``XᵀY``, ``‖Y‖²``, ``ηL`` and the weights of both penalties.
 
     The unknown is the pair (W, V) as one array of shape (2, m, l).
@@ -222,7 +222,7 @@ class _Problem(NamedTuple):
         return max(0.3 * self.fine / typical, least) if typical > 0 else least
 
 
-def _solve(problem: _Problem, *, max_iter: int, tol: float) -> Descent:
+def _solve(problem: _LFLCProblem, *, max_iter: int, tol: float) -> Descent:
     start, rho = np.zeros((2, *problem.C.shape)), problem.rho()
     smooth_minimum = problem.factor(rho)
     return split(

@@ -161,8 +161,8 @@ class AddLabelMixin(LinearMultiLabelClassifier):
             column, found = _refitted(self, rows, labels, weights)
         else:
             column = found.column(rows, labels, weights)
-        vars(self).update(with_label(self, name, column), _label_regression=found)
-        vars(self).pop("filled_labels_", None)
+        self.__dict__.update(with_label(self, name, column), _label_regression=found)
+        self.__dict__.pop("filled_labels_", None)
         return self
 
 

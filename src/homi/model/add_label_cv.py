@@ -32,10 +32,10 @@ class AddLabelCVMixin(CrossValidatedFit):
         """Add a label, without fitting the others again.
 
         The label is fitted to the features that were chosen, linear or of a kernel,
-        with a weight of its own by leave-one-out errors, and calibrated. Its scores
-        are not corrected by those of other labels, a forest or a logistic regression
-        has no share in them, and known labels say nothing about it, nor it about them:
-        for that, fit again.
+        with a weight of its own by leave-one-out errors, and calibrated. Its scores are
+        not corrected by those of other labels, a forest or a logistic regression does
+        not contribute to them, and it is independent of known labels. Fit again to
+        include these.
 
         Parameters
         ----------
@@ -65,10 +65,10 @@ class AddLabelCVMixin(CrossValidatedFit):
         space = _space(self, rows, labels[:, None], weights)
         label = _fit_label(space, self, labels, weights)
         attributes = _with_label(self, name, label, labels, weights)
-        vars(best).update(with_label(best, name, label.column))
-        vars(self).update(attributes)
+        best.__dict__.update(with_label(best, name, label.column))
+        self.__dict__.update(attributes)
         for model in (best, self):
-            vars(model).pop("filled_labels_", None)
+            model.__dict__.pop("filled_labels_", None)
         return self
 
 

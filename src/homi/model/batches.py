@@ -15,7 +15,7 @@ from homi.linalg import Array
 from homi.model.missing_labels import cell_weights
 from homi.typing import Indices, Mask, Matrix
 
-#: Most rows that choices are made on. Up to that many, all rows are held.
+#: Maximum rows of the sample that choices are made on; fewer rows are all in it.
 SAMPLE_ROWS = 20_000
 
 #: Numbers in a block of features: 48 MB.

@@ -61,8 +61,8 @@ def fit_final_odds(
 ) -> FinalOdds:
     """Fit log-odds to the held-out scores of all rows.
 
-    Where the sample has not all rows, a table of the scores stands for them. ``keep``
-    says whether to return the log-odds of all rows.
+    If the sample lacks some rows, a table of the scores represents all of them.
+    ``keep`` says whether to return the log-odds of all rows.
     """
     linear, rows = None, rows_in_memory(batches)
     if rows is not None and wants_logistic(batches, logistic, is_late=search.is_late):

@@ -42,12 +42,12 @@ class Sums(NamedTuple):
         """Number of rows so far, or their weight."""
         return int(self.total.moments.n)
 
-    def units(self, standardize: bool) -> tuple[Moments, Array, Array]:
+    def scaled(self, standardize: bool) -> tuple[Moments, Array, Array]:
         """Return scaled moments with their graph, and the mean and scale."""
-        return in_units(self.total.with_graph(self.plan), standardize)
+        return scaled_moments(self.total.with_graph(self.plan), standardize)
 
 
-def in_units(moments: Moments, standardize: bool) -> tuple[Moments, Array, Array]:
+def scaled_moments(moments: Moments, standardize: bool) -> tuple[Moments, Array, Array]:
     """Return scaled moments, and the mean and scale."""
     m = len(moments.x_mean)
     if not standardize:
@@ -77,9 +77,9 @@ def plan_of(
 def with_anchor_graph(
     X: Matrix, Y: Matrix, plan: AnchorPlan, standardize: bool, weights: Array | None
 ) -> tuple[FeatureSpace, Sums]:
-    """Return linear features with the anchor graph, and their sums."""
+    """Return linear features with the anchor graph, and their moments."""
     sums = Sums(plan, anchor_moments(X, Y, plan, weights=weights))
-    return FeatureSpace(X, *sums.units(standardize), weights=weights), sums
+    return FeatureSpace(X, *sums.scaled(standardize), weights=weights), sums
 
 
 def features_with_anchor_graph(

@@ -30,7 +30,7 @@ from homi.model.rows_input import InMemoryRows, RowsInput
 from homi.model.sweep_callbacks import SweepCallbacks, warn_of_sweeps
 from homi.typing import Array, Fields, Matrix, MatrixLike, RandomState
 
-#: The default, about which nobody is warned.
+#: Default number of neighbors; fewer rows raise no warning.
 _NEIGHBORS = 10
 
 
@@ -121,7 +121,7 @@ class HOMI(
         The sweeps end when one lowers the objective by no more than this share.
     random_state : int, RandomState instance or None, default=0
         Seed of the landmarks of a kernel, of ``init="random"``, of the anchors and of
-        the approximate graph. None for another one at each fit.
+        the approximate graph. None draws a new seed in each fit.
 
     Attributes
     ----------

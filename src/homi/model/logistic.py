@@ -40,7 +40,7 @@ class Logistic(NamedTuple):
 def wants_logistic(
     batches: Batches, logistic: bool | str, *, is_late: bool = False
 ) -> bool:
-    """Return True if it was asked for, or most values are 0 and there is time.
+    """Return True if it was requested, or most values are 0 and there is time.
 
     Rows with a value for each feature gain nothing by it.
     """

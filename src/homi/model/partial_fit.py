@@ -1,4 +1,4 @@
-"""Fits from batches: each adds to sums over rows, and the model is solved from them."""
+"""Fit from batches: moments are added up, and the model is solved from their sum."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ H = TypeVar("H", bound="PartialFitMixin")
 
 @dataclass(frozen=True)
 class SummedRows:
-    """Rows that are known by their sums alone."""
+    """Rows of which only the moments are known."""
 
     sums: Sums
     n_labels: int
@@ -53,13 +53,13 @@ class SummedRows:
         return self.sums.n, len(self.sums.total.moments.x_mean)
 
     def graph(self, name: str) -> str:
-        """Return "anchors", or "none" for sums without a graph."""
+        """Return "anchors", or "none" for moments without a graph."""
         return "none" if self.sums.total.edges is None else "anchors"
 
     def build(self, route: Route) -> Built:
         """Return the moments that were summed."""
-        units = self.sums.units(route.settings.standardize)
-        return Built(FeatureSpace(None, *units), sums=self.sums)
+        scaled = self.sums.scaled(route.settings.standardize)
+        return Built(FeatureSpace(None, *scaled), sums=self.sums)
 
 
 def _takes_batches(model: PartialFitMixin) -> bool:
@@ -73,7 +73,7 @@ def _available_for_batches(method: Callable[P, R]) -> Callable[P, R]:
 
 
 class PartialFitMixin(MultiLabelClassifier):
-    """``partial_fit`` of HOMI: sums over rows are kept, the rows are not."""
+    """``partial_fit`` of HOMI: moments are kept, the rows are not."""
 
     _sums: Sums | None
     _n_batches: int
@@ -152,10 +152,10 @@ def add_batch(
     classes: ArrayLike | None = None,
     plan: AnchorPlan | None = None,
 ) -> Sums:
-    """Return the sums with one more batch, which is the first if there are none.
+    """Return the moments with those of one more batch; without any, it is the first.
 
-    The first batch is what the model's features and labels are from then on. It makes
-    the plan of the anchors, unless one is given.
+    The first batch fixes the features and labels of the model. It makes the plan of
+    the anchors, unless one is given.
     """
     seen = 0 if sums is None else sums.n
     X, Y = check_batch(model, X, y, classes, number, seen, first=sums is None)
@@ -169,7 +169,7 @@ def add_batch(
 
 
 def fit_sums(model: H, sums: Sums, n_batches: int) -> H:
-    """Fit the model to all rows in the sums of that many batches."""
+    """Fit the model to the moments of that many batches."""
     rows = SummedRows(sums, len(model.label_names_))
     route = choose_route(model.get_params(deep=False), rows)
     return model._store(route.fit(rows, lambda scaling, kernel_map: None), n_batches)

@@ -1,4 +1,4 @@
-"""How a fit is done: which graph, which solver, in which space; chosen once."""
+"""Choose the graph, the solver and the space of a fit, once."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ MakeHook = Callable[[Scaling, KernelMap | None], OnSweep | None]
 
 
 class Fitted(NamedTuple):
-    """What a fit leaves behind: a solution, its scaling, and facts about the route."""
+    """Result of a fit: a solution, its scaling, and facts about the route."""
 
     solution: Solution
     scaling: Scaling

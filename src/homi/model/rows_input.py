@@ -1,4 +1,4 @@
-"""What a fit is given, checked: one protocol for rows of every kind."""
+"""Checked input of a fit: one protocol for rows of every kind."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Built(NamedTuple):
     features: FeatureSpace
     #: Labels of these rows; None where they are not in memory.
     labels: Matrix = None
-    #: Sums that more batches can be added to.
+    #: Moments that more batches can be added to.
     sums: Sums | None = None
     #: Share of the true neighbors that an approximate graph has.
     recall: float | None = None
@@ -124,7 +124,7 @@ class InMemoryRows:
         return built
 
     def _fill(self, built: Built) -> Built:
-        """Fill in missing labels; sums do not know of them."""
+        """Fill in missing labels; moments for later batches would lack them."""
         target, weights = self.target, self.sample_weight
         if target.known is None:
             return built._replace(filled=dense(target.indicator), sums=None)

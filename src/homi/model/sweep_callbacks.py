@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def warn_of_sweeps(history: History, max_iter: int, tol: float) -> None:
-    """Warn that the last sweep allowed was not the last one needed."""
+    """Warn that the sweeps ended before they converged."""
     # A callback may also have ended the sweeps: that is no failure.
     if len(history) < max_iter:
         return

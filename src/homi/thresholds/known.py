@@ -77,7 +77,7 @@ class KnownDecisionsMixin(MultiLabelClassifier):
     def _probabilities_given(
         self, X: MatrixLike, known: MatrixLike, *, agree: bool
     ) -> Array:
-        """Return those of the classifier; next to one half to agree with decisions."""
+        """Return probabilities; if ``agree``, on the side of one half of decisions."""
         decisions, P = self._given_known(X, known)
         certain = (P == 0) | (P == 1)
         if agree:

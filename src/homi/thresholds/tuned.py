@@ -291,7 +291,7 @@ class TunedThresholds(KnownDecisionsMixin, WrappedClassifier):
         tests = (rows for _, rows in folds.split(S))
         self.strategy_ = choose_strategy(unseen, Y, objective, tests, cells)
         rule = fit_rule(S, Y, self.objective, self.strategy_, cells)
-        vars(self).update(rule_attributes(rule))
+        self.__dict__.update(rule_attributes(rule))
         predictions = {
             "before": own,
             "after": self._rule(S) > 0,
