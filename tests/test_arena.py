@@ -300,13 +300,20 @@ def test_the_page_of_partial_results(results):
     values = arena.values_table(results, "ranking_loss").markdown()
     assert "over the limit (600 s)" in values
     assert "yeast: all but HOMI of the paper" in arena.missing_line(results)
-    assert "scene: nothing." in arena.missing_line(results)
+    assert "delicious: nothing." in arena.missing_line(results)
     records = arena.records_table(results, found)
     # The stopped entry counts on one data set only.
-    assert {sum(map(int, e.text.split("–"))) for e in records.rows[1][1:]} == {1}
-    for table in (arena.costs_table, arena.tests_table):
-        assert len(table(results, found).rows) in (2, 3)
-    assert len(arena.instead(results).rows) == 21
+    counts = (entry.text.split(",")[0].split("–") for entry in records.rows[1][1:])
+    assert {sum(map(int, count)) for count in counts} == {1}
+    verdicts = arena.verdicts_table(results, found)
+    assert [row[0].text for row in verdicts.rows] == list(arena.QUALITY.values())
+    assert {row[3].text for row in verdicts.rows} <= {"HOMI of the paper", "ridge"}
+    assert len(arena.costs_table(results, found).rows) == 3
+    assert [row[0].text for row in arena.instead(results).rows] == [
+        "emotions",
+        "birds",
+        "yeast",
+    ]
 
 
 def test_large_data_sets_have_fewer_folds():
