@@ -11,8 +11,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import MultiLabelBinarizer
 
-from homi.base.validation import warn
 from homi.typing import Indices, Mask, Matrix, MatrixLike, Names, Values
+from homi.warn import warn
 
 #: The tags of one row. Arrow and polars give an array for each.
 Tags = Collection[str]

@@ -15,7 +15,6 @@ from homi import memory
 from homi.arrays import dense
 from homi.base._compat import CallbackContext, CallbackSupportMixin
 from homi.base.targets import Target
-from homi.base.validation import warn
 from homi.base.weights import check_label_weight, check_sample_weight, drop_zero_weight
 from homi.joint import JointModel, KnownLabelsMixin, fit_joint_model
 from homi.model import batches
@@ -36,6 +35,7 @@ from homi.model.requires import check
 from homi.model.scoring import check_missing, objective
 from homi.model.search import Search, Stage
 from homi.typing import Array, Fields, Mask, Matrix, MatrixLike, RandomState
+from homi.warn import warn
 
 #: Without kernels and trees, label sets of fewer training rows are not kept.
 _LEAST_ROWS = 5

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from homi.base.validation import warn
 from homi.graph import (
     AnchorMoments,
     AnchorPlan,
@@ -25,6 +24,7 @@ from homi.linalg import Array
 from homi.model.features import FeatureSpace, units_of, with_exact_graph
 from homi.moments import Moments
 from homi.typing import Matrix
+from homi.warn import warn
 
 GRAPHS = ("auto", "exact", "approximate", "anchors")
 

@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length
 
 from homi.base.classifier import MultiLabelClassifier
-from homi.base.validation import check_rows, checks_parameters, warn
+from homi.base.validation import check_rows, checks_parameters
 from homi.graph import AnchorPlan, anchor_moments, plan_anchors
 from homi.model.batch_checks import (
     all_or_nothing,
@@ -27,6 +27,7 @@ from homi.model.requires import check, unmet
 from homi.model.route import Fitted, choose_route
 from homi.model.rows_input import Built
 from homi.typing import Matrix, MatrixLike, RandomState
+from homi.warn import warn
 
 if TYPE_CHECKING:
     from homi.model.route import Route

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from sklearn.exceptions import ConvergenceWarning
 
 from homi.base._compat import CallbackContext
-from homi.base.validation import warn
 from homi.model.fitted_attributes import Scaling, fitted_attributes
 from homi.model.kernel_map import KernelMap
 from homi.solver import OnSweep, Params, total
 from homi.solver.problem import Terms
 from homi.typing import Fields, History, MatrixLike
+from homi.warn import warn
 
 if TYPE_CHECKING:
     from homi.model.homi import HOMI

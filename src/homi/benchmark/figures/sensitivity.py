@@ -38,7 +38,7 @@ def sensitivity(
     Parameters
     ----------
     summary : DataFrame
-        What ``results.summarise`` gives.
+        What ``results.summarize`` gives.
     protocol, dataset : str
         As they are named in its index.
     curves : dict from a parameter's printed name to (value, method) pairs
