@@ -101,7 +101,7 @@ class Arrays:
         self._bytes = bytearray()
 
     def __call__(self, array: NDArray[Any], scale: float | None = None) -> Document:
-        """Keep an array, of which the scale is one unit, and return where it is."""
+        """Keep an array in multiples of ``scale``, and return where it is."""
         little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
         raw = little.reshape(-1, 1).view(np.uint8)
         at = len(self._bytes)
@@ -186,7 +186,7 @@ def _edges(relation: Relation) -> NDArray[np.uint16]:
 def _rounded(
     arrays: Arrays, values: Array, n_labels: int, steps: int, dtype: Any
 ) -> Document:
-    """Keep an array, of many labels as whole numbers of a small unit."""
+    """Keep an array; with many labels, as whole multiples of a small unit."""
     if n_labels <= MOST_EXACT:
         return arrays(values)
     unit = _unit(values, steps)

@@ -58,7 +58,7 @@ def neighbor_laplacian(
 
 
 def _weighted_laplacian(
-    X: Matrix, n_neighbors: int, weights: Array, **units: Any
+    X: Matrix, n_neighbors: int, weights: Array, **scaling: Any
 ) -> sparse.csr_array:
     if n_neighbors >= (total := float(weights.sum())):
         warn(
@@ -66,7 +66,7 @@ def _weighted_laplacian(
             "rows are neighbors of each row. An ordinary row has weight 1, so rescale "
             "the weights if they sum to 1.",
         )
-    found = nearest(X, how_many(weights, n_neighbors), **units)
+    found = nearest(X, how_many(weights, n_neighbors), **scaling)
     return laplacian(weighted(found, weights, n_neighbors))
 
 

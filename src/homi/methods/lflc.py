@@ -72,7 +72,7 @@ class LFLC(MomentsClassifier):
         b minus the threshold of one half.
     history_ : list of dict
         Terms of the objective after each iteration: ``"loss"``, ``"coarse"``,
-        ``"fine"`` and ``"ties"``.
+        ``"fine"`` and ``"similarity"``.
     n_iter_ : int
         Number of iterations.
     classes_, label_names_, n_features_in_, feature_names_in_
@@ -181,7 +181,7 @@ class _LFLCProblem(NamedTuple):
             "loss": loss,
             "coarse": self.coarse * float(row_lengths(W).sum()),
             "fine": self.fine * float(np.abs(pair[1]).sum()),
-            "ties": 0.5 * inner(W, self.G @ (W @ self.L)),
+            "similarity": 0.5 * inner(W, self.G @ (W @ self.L)),
         }
 
     def step(self, pair: Array, s: float) -> Array:
@@ -200,14 +200,14 @@ class _LFLCProblem(NamedTuple):
         values, E = scipy.linalg.eigh(self.G, check_finite=False)
         nu, Q = scipy.linalg.eigh(self.L, check_finite=False)
         g = np.maximum(values, 0.0)[:, None]
-        tied = g * np.maximum(nu, 0.0)
-        determinant = rho * (2.0 * g + tied + rho) + g * tied
+        smooth = g * np.maximum(nu, 0.0)
+        determinant = rho * (2.0 * g + smooth + rho) + g * smooth
         EtCQ = E.T @ self.C @ Q
 
         def smooth_minimum(pair: Array) -> Array:
             A, B = EtCQ + rho * (E.T @ pair @ Q)
             W = ((g + rho) * A - g * B) / determinant
-            V = ((g + tied + rho) * B - g * A) / determinant
+            V = ((g + smooth + rho) * B - g * A) / determinant
             return E @ np.stack([W, V]) @ Q.T
 
         return smooth_minimum

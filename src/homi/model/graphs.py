@@ -21,7 +21,7 @@ from homi.graph.approximate import ApproximateSearch
 from homi.graph.choose import choose_graph
 from homi.graph.reservoir import sample_rows
 from homi.linalg import Array
-from homi.model.features import FeatureSpace, units_of, with_exact_graph
+from homi.model.features import FeatureSpace, scaling_of, with_exact_graph
 from homi.moments import Moments
 from homi.typing import Matrix
 from homi.warn import warn
@@ -115,7 +115,7 @@ def neighbor_graph(
     """Build the graph of the rows X: approximate where they are too many."""
     exact = choose_graph(X)[0] == "exact"
     search = nearest if exact else ApproximateSearch(seed)
-    L = neighbor_laplacian(X, n_neighbors, **units_of(space), search=search)
+    L = neighbor_laplacian(X, n_neighbors, **scaling_of(space), search=search)
     moments = space.moments.with_graph(space.features, L, scale=space.scale)
     return Graph(replace(space, moments=moments), L)
 

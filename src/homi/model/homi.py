@@ -47,8 +47,8 @@ class HOMI(
     r"""Multi-label classifier that learns how labels depend on each other.
 
     A linear model of the labels from the features, (W, z), and one of the labels from
-    each other, (B, t), are learned jointly. A graph with edges between each row and
-    the rows most correlated with it ties the two together:
+    each other, (B, t), are learned jointly. A graph with edges between each row and the
+    rows most correlated with it connects the two:
 
     .. math::
         \min_{W,z,B,t}\; \|Y - XW - 1z^T\|^2 + \beta\,\|Y - YB - 1t^T\|^2
