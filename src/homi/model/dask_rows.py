@@ -51,6 +51,7 @@ class DaskRows:
     label_weight: Array | None = None
 
     way = "a Dask collection"
+    in_memory = None
 
     @classmethod
     def of(

@@ -46,6 +46,7 @@ class SummedRows:
     n_labels: int
 
     way = "partial_fit"
+    in_memory = None
     given = {"sample_weight": None, "label_weight": None}
 
     @property

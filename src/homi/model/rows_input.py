@@ -64,8 +64,13 @@ class RowsInput(Protocol):
     def given(self) -> Fields:
         """``sample_weight`` and ``label_weight``; None for what was not given."""
 
-    #: The entry of ``REQUIRES`` that says what these rows can be fitted with, or "".
-    way: str
+    @property
+    def way(self) -> str:
+        """Entry of ``REQUIRES`` that says what these rows can be fitted with, or ""."""
+
+    @property
+    def in_memory(self) -> InMemoryRows | None:
+        """The rows themselves; None where they are not in memory."""
 
     def graph(self, name: str) -> str:
         """Return the graph to build: for "auto" the one that suits these rows."""
@@ -95,6 +100,11 @@ class InMemoryRows:
     def n_labels(self) -> int:
         """Number of labels."""
         return int(self.target.indicator.shape[1])
+
+    @property
+    def in_memory(self) -> InMemoryRows:
+        """The rows themselves."""
+        return self
 
     @property
     def n_stored(self) -> int:
