@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
+from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.kernel_approximation import Nystroem
@@ -21,6 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, LinearSVC
 
 from homi.arrays import dense
+from homi.base.classifier import strictly_inside
 from homi.benchmark.measures import HeldOut
 from homi.benchmark.rival import LabeledRows, Rival, scaler, scalings
 from homi.estimators import (
@@ -346,4 +348,4 @@ class HOMICVRival(Rival):
         return self._respond(self.model_, X)
 
     def _probabilities(self, scores: Array) -> Array:
-        return self.model_._probabilities(scores)
+        return strictly_inside(expit(scores))

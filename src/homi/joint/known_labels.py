@@ -114,3 +114,10 @@ class KnownLabelsMixin(MultiLabelClassifier):
         log_odds = self._checked_scores(X)
         Y = check_known(known, self.label_names_, len(log_odds))
         return model, np.asarray(log_odds, dtype=np.float64), Y
+
+
+def given_known(
+    model: KnownLabelsMixin, X: MatrixLike, known: MatrixLike
+) -> tuple[JointModel, Array, Array]:
+    """Return the joint model, the log-odds of rows, and their known labels."""
+    return model._given(X, known)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from homi.model.add_label import check_new_label, with_label, with_name
 from homi.model.blend import fit_log_odds
-from homi.model.cross_validated_fit import CrossValidatedFit
+from homi.model.cross_validated_fit import CrossValidatedFit, seed_of
 from homi.model.features import FeatureSpace, kernel_features
 from homi.model.final_features import linear_features_of
 from homi.model.fitted_attributes import fitted_attributes
@@ -87,7 +87,7 @@ def _space(
     best = model.best_estimator_
     if best.kernel_map_ is None:
         return linear_features_of(
-            X, Y, weights, best.standardize, model.n_components, model._seed()
+            X, Y, weights, best.standardize, model.n_components, seed_of(model)
         )
     if best.kernel_map_.normalization is not None:
         raise ValueError("the model was saved by an earlier version; fit it again.")

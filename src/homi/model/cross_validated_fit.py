@@ -377,3 +377,19 @@ class CrossValidatedFit(
     def _deadline(self) -> float:
         budget = float("inf") if self.time_budget is None else self.time_budget
         return time.monotonic() + budget
+
+
+def check_cv_parameters(model: CrossValidatedFit) -> None:
+    """Raise ValueError for parameters that are wrong on their own."""
+    model._validate_params()
+    model._check_members()
+
+
+def seed_of(model: CrossValidatedFit) -> int:
+    """Return the seed of a fit: a number from the parameter ``random_state``."""
+    return model._seed()
+
+
+def fit_batches(model: CrossValidatedFit, rows: Batches) -> None:
+    """Fit the model to rows in batches; held-out scores are not kept."""
+    model._fit_batches(rows, None, lambda search: None, keep=False)

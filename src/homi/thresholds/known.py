@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from homi.base.classifier import MultiLabelClassifier, agreeing
-from homi.joint import KnownLabelsMixin, check_known
+from homi.joint import KnownLabelsMixin, check_known, given_known
 from homi.joint.known import check_order, like_known
 from homi.joint.model import KNOWN
 from homi.thresholds.rules import SeenLabels, Thresholds, TopLabels
@@ -102,7 +102,7 @@ class KnownDecisionsMixin(MultiLabelClassifier):
             )
         # Columns have the names of these labels; the classifier compares the rows.
         given = check_known(known, self.label_names_, (*np.shape(known), 0)[0])
-        model, log_odds, Y = classifier._given(rows, given)
+        model, log_odds, Y = given_known(classifier, rows, given)
         decisions = self._rule(model.log_odds(log_odds, Y))
         decisions = np.where(np.isnan(Y), decisions, KNOWN * (2.0 * Y - 1.0))
         return decisions, model.probabilities(log_odds, Y)
