@@ -17,7 +17,7 @@ from homi import HOMI, HOMICV
 from homi.cli.app import app
 from homi.dependence import LabelDependence, ask, audit
 from homi.dependence.ask import questions
-from homi.dependence.label_noise import LabelNoise, counted, fit_label_noise
+from homi.dependence.label_noise import LabelNoise, binned, fit_label_noise
 from homi.dependence.suspicion import confidence_interval, suspicion
 from homi.dependence.swaps import pairs, swap_rate
 from homi.io import load_model
@@ -155,7 +155,7 @@ def test_rates_of_noise_are_estimated(rates):
     S = 3 * rng.normal(size=(4000, 5)) - 1
     true = rng.random(S.shape) < expit(S)
     flips = rng.random(S.shape) < np.where(true, rates[1], rates[0])
-    noise = fit_label_noise(counted(S, (true ^ flips).astype(float)))
+    noise = fit_label_noise(binned(S, (true ^ flips).astype(float)))
     wrong = noise.wrong(S, true ^ flips)
     assert wrong.sum() == pytest.approx(flips.sum(), rel=0.25)
     sure = wrong > 0.6
@@ -183,7 +183,7 @@ def test_the_interval_holds_the_number_of_wrong_labels(share):
         S = 3 * rng.normal(size=(1000, 4))
         true = rng.random(S.shape) < expit(S)
         given = flipped(true, share, seed).astype(float)
-        noise = fit_label_noise(counted(S, given))
+        noise = fit_label_noise(binned(S, given))
         low, high = confidence_interval(noise, S, given)
         held += low < (given != true).sum() < high
     assert held >= 6

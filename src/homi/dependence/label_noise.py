@@ -61,7 +61,7 @@ class Counts(NamedTuple):
     present: Array
 
 
-def counted(log_odds: Array, Y: Array) -> Counts:
+def binned(log_odds: Array, Y: Array) -> Counts:
     """Return the counts of bins with equal numbers of labels."""
     s, y = log_odds.ravel(), Y.ravel()
     edges = np.quantile(s, np.linspace(0.0, 1.0, _BINS + 1)[1:-1])

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import expit, logit
 from sklearn.model_selection import KFold
 
-from homi.dependence.label_noise import LabelNoise, counted, fit_label_noise, refit
+from homi.dependence.label_noise import LabelNoise, binned, fit_label_noise, refit
 from homi.dependence.swaps import with_swaps
 from homi.joint import JointModel, fit_joint_model
 from homi.typing import Array, Indices
@@ -65,7 +65,7 @@ def suspicion(log_odds: Array, Y: Array, joint: JointModel | None = None) -> Sus
         given_others = _given_others(log_odds, Y)
     else:
         given_others = logit(joint.leave_one_out(log_odds, Y))
-    noise = fit_label_noise(counted(given_others, Y))
+    noise = fit_label_noise(binned(given_others, Y))
     wrong, partner = with_swaps(log_odds, Y, noise.wrong(given_others, Y))
     swapped = partner >= 0
     features = log_odds if swapped.any() else None
@@ -119,7 +119,7 @@ def _standard_error(
         kept = group != left_out
         S, given = log_odds[kept], Y[kept]
         some = None if features is None else features[kept]
-        rest = refit(noise, counted(S, given))
+        rest = refit(noise, binned(S, given))
         totals.append(_total(rest, S, given, some) / kept.mean())
     count = len(totals)
     return float(np.sqrt((count - 1) * np.var(totals)))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from homi.base.answers import like_frame
+from homi.base.named_predictions import like_frame
 from homi.base.targets import is_missing
 from homi.typing import Array, MatrixLike
 
