@@ -233,7 +233,7 @@ def _rows(facts: Facts, arrays: Arrays) -> Document:
     return {
         "rows": [_row(row) for row in facts.rows],
         "logOdds": arrays(np.array(log_odds)),
-        "features": {f: names[f] if names else f"x{f}" for f in used},
+        "features": {f: names[f] for f in used},
         "neighbor": "training row" if has_neighbors else "combination",
         "total": 0 if facts.judged is None else facts.judged.n_rows,
     }
