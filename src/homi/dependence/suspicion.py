@@ -113,6 +113,8 @@ def _standard_error(
     noise: LabelNoise, log_odds: Array, Y: Array, features: Array | None
 ) -> float:
     """Return the standard error of the number of wrong labels, by the jackknife."""
+    if len(Y) < 2:
+        return np.inf
     group = np.random.default_rng(0).permutation(len(Y)) % _GROUPS
     totals = []
     for left_out in range(min(_GROUPS, len(Y))):
