@@ -45,7 +45,7 @@ def main() -> None:
         python = here / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
         pip = [str(python), "-m", "pip", "install", "--quiet", "--no-compile"]
         (extras,) = re.findall(r"pip install 'homi-learn(\[.*?\])'", readme)
-        timed("pip install", [*pip, f"{ROOT}{extras}", "pandas"], here)
+        timed("pip install", [*pip, f"{ROOT}{extras}"], here)
         print(f"| size of the environment | | {megabytes(here / 'venv'):.0f} MB |")
         (block,) = re.findall(r"```python\n(.*?)```", readme, re.S)
         timed("the Python of the README", [str(python), "-c", block], here)

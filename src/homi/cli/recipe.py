@@ -219,6 +219,9 @@ def facts_of(made: Made, given: LabeledRows, output: Path, seconds: float) -> Fi
     if given.read_as:
         facts["read_as"] = given.read_as
     notes = given.found.notes if made.vectorizer is None else made.vectorizer.notes_
+    columns = made.columns if made.vectorizer is None else made.vectorizer.columns_
+    if columns is not None:
+        facts["columns"] = columns.kinds()
     if notes := [*notes, *given.about_labels()]:
         facts["notes"] = notes
     if made.imputed:
