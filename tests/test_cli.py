@@ -94,6 +94,11 @@ def test_every_help_teaches_with_an_example(command):
     assert re.search(rf"Examples?:\s+homi {command}\b", text)
 
 
+def test_help_fills_the_lines_of_the_terminal():
+    command = typer.main.get_command(app).commands["fit"].imported
+    assert "\n" not in command.help.replace("\n\n", "")
+
+
 def test_the_help_names_all_commands():
     text = run("--help").output
     assert all(command in text for command in [*COMMANDS, "demo", "data", "bench"])

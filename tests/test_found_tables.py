@@ -235,7 +235,7 @@ def plain(tmp_path_factory):
     measured().to_csv(directory / "rows.csv", index=False)
     options = ["-l", "tag_*", "--paper", "--neighbors", "2", "-o"]
     result = run("fit", directory / "rows.csv", *options, directory / "m.homi")
-    assert "Read as" not in result.stdout
+    assert "Read as: " not in result.stdout
     return directory
 
 

@@ -330,9 +330,16 @@ BAD_FIT = {
     "counts": (lambda X, Y: (X, 3 * Y), r"only 0 and 1, got 0\.0, 3\.0"),
     "strings": (
         lambda X, Y: (X, np.where(Y == 1, "a", "b")),
-        "only 0 and 1, got 'a', 'b'; encode names with MultiLabelBinarizer",
+        "only 0 and 1, got 'a', 'b'; pass tags as a list for each row",
     ),
-    "strings in X": (lambda X, Y: (X.astype(str) + "x", Y), "could not convert"),
+    "strings in X": (
+        lambda X, Y: (X.astype(str) + "x", Y),
+        r"could not convert.*homi\.table_model\(\) turns texts",
+    ),
+    "two labels of one name": (
+        lambda X, Y: (X, pd.DataFrame(Y).rename(columns=lambda _: "a")),
+        "two labels are named 'a'",
+    ),
     "rows that do not match": (
         lambda X, Y: (X[:-1], Y),
         r"inconsistent numbers of samples: \[59, 60\]",

@@ -143,7 +143,7 @@ NEEDS = {
     "homi.io.export_onnx(None, 'x.onnx')": "onnx",
     ("bench", "run", "x.toml"): "bench",
     ("demo",): "demo",
-    ("data", "table"): "bench",
+    ("data", "table"): "data",
     ("fit", "x.arff"): "data",
     ("fit", "x.parquet", "--labels", "b"): "data",
 }
@@ -166,11 +166,12 @@ def bare(tmp_path_factory):
 assert not run("fit", "train.csv", "--labels=tag_*", "--paper", "-o", "model.homi")
 assert not run("predict", "model.homi", "train.csv", "--keep=color", "-o", "tags.csv")
 assert not run("evaluate", "model.homi", "train.csv", "--quiet")
+assert not run("explain", "model.homi", "train.csv", "--row=0", "--quiet")
 assert not run("doctor")
 assert not run("data", "list")
 import homi.benchmark.engines
 X, Y, *_ = homi.datasets.read("train.csv", labels="tag_*", nominal="onehot")
-homi.HOMICV(time_budget=1.0).fit(X, Y).predict_proba(X)
+homi.HOMICV().fit(X, Y).predict_proba(X)
 print("The core works.")
 for what in {list(NEEDS)}:
     if isinstance(what, tuple):

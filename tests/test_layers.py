@@ -30,6 +30,7 @@ LAYERS = layers()
 UPWARDS = {
     "homi.base.classifier": {"homi.explorer.why.why", "homi.explorer.why.Explanation"},
     "homi.model.explain_mixin": {"homi.explorer.explain"},
+    "homi.tables.pipeline": {"homi.explorer.why.why"},
 }
 
 

@@ -124,6 +124,8 @@ def test_polars_and_dicts_are_the_same(fitted):
 def test_the_model_names_words_and_columns(fitted):
     frame, tags = posts(40, 2)
     assert agreement(homi.predict_tags(fitted, frame), tags) > 0.9
+    assert fitted.predict_tags(frame) == homi.predict_tags(fitted, frame)
+    assert fitted.top_k(frame, 2) == homi.top_k(fitted, frame, 2)
     ((name, probability), *_) = homi.top_k(fitted, frame[:1], 3)[0]
     assert name in tags[0]
     assert probability > 0.5
@@ -137,6 +139,9 @@ def test_the_model_names_words_and_columns(fitted):
         assert strongest.name.split(":")[0] == feature.split(":")[0]
         total = sum(term.contribution for term in found.terms)
         assert total == pytest.approx(found.scores[label])
+    # As the table has it, although the model takes it scaled.
+    assert strongest.value == pytest.approx(frame["size"][row])
+    assert fitted.why(frame.iloc[row], [label]) == found
 
 
 def test_files_hold_the_whole_pipeline(fitted, tmp_path):
@@ -186,6 +191,9 @@ def test_the_command_takes_texts_beside_other_columns(tmp_path):
     assert agreement(found, truth) > 0.9
     row = run("explain", model, tmp_path / "new.parquet", "--row", 0).stdout
     assert "body:" in row
+    assert f"size = {new['size'][0]:g}" in row
+    assert "Read as numbers: 'size', 'paid', 'count'." in text
+    assert "Read as words: 'color'." in text
     options = {"orient": "records", "lines": True, "date_format": "iso"}
     frame.to_json(tmp_path / "rows.jsonl", **options)
     words[1] = tmp_path / "rows.jsonl"
@@ -330,7 +338,8 @@ def test_a_table_model_has_the_methods_of_its_classifier():
 
 
 def test_empty_columns_are_left_out():
-    frame = pd.DataFrame({"a": np.arange(30.0), "b": np.nan, "c": None, "d": " "})
+    a = np.arange(30.0) ** 2
+    frame = pd.DataFrame({"a": a, "b": np.nan, "c": None, "d": " "})
     vectorizer = TableVectorizer().fit(frame)
     assert vectorizer.get_feature_names_out().tolist() == ["a"]
     assert vectorizer.notes_ == [
@@ -358,6 +367,23 @@ def test_what_is_no_table_is_explained():
     frame = pd.DataFrame({"a": [1.0, np.inf, 3.0]})
     with pytest.raises(ValueError, match="column 'a' is infinite"):
         homi.table_model().fit(frame, [["x"], [], ["x"]])
+    with pytest.raises(TypeError, match="got one text; pass it as"):
+        TableVectorizer().fit("a cat")
+
+
+def test_a_missing_text_is_an_empty_one():
+    texts = ["a cat", None, "a dog", float("nan")]
+    X = TableVectorizer().fit_transform(texts)
+    assert np.diff(X.indptr).tolist() == [1, 0, 1, 0]
+
+
+def test_columns_that_count_rows_are_left_out():
+    n = 30
+    frame = pd.DataFrame({"row": range(n), "nr": range(1, n + 1), "a": [0, 1] * 15})
+    frame["year"] = range(1990, 1990 + n)
+    vectorizer = TableVectorizer().fit(frame)
+    assert vectorizer.get_feature_names_out().tolist() == ["a", "year"]
+    assert vectorizer.notes_ == ["Left out as identifiers: 'row', 'nr'."]
 
 
 def test_features_of_texts_that_are_nearly_as_good_are_the_cheaper_ones(monkeypatch):

@@ -22,7 +22,7 @@ EXTRAS = {
     "networkx": "explorer",
     "onnx": "onnx",
     "onnxruntime": "onnx",
-    "pandas": "bench",
+    "pandas": "data",
     "pooch": "data",
     "pyarrow": "data",
     "requests": "data",

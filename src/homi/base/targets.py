@@ -157,7 +157,10 @@ def _is_column_of_classes(values: Matrix) -> bool:
 def _names(columns: Iterable[object] | None, n_labels: int) -> Names:
     if columns is None:
         return np.array([f"y{j}" for j in range(n_labels)], dtype=object)
-    return np.array(list(columns), dtype=object)
+    names = list(columns)
+    if twice := [name for i, name in enumerate(names) if name in names[:i]]:
+        raise ValueError(f"two labels are named {twice[0]!r}; rename one of them.")
+    return np.array(names, dtype=object)
 
 
 def _check_indicator(values: Matrix) -> Matrix:
@@ -170,7 +173,7 @@ def _check_indicator(values: Matrix) -> Matrix:
     if stored.dtype.kind not in "buif":
         if stored.dtype.kind == "O" and (count := is_missing(stored).sum()):
             raise ValueError(_not_known("NaN or None", count, _HINT))
-        raise _not_an_indicator(stored, "; encode names with MultiLabelBinarizer.")
+        raise _not_an_indicator(stored, "; pass tags as a list for each row.")
     if stored.dtype.kind == "f":
         _check_finite(stored)
     if not ((stored == 0) | (stored == 1)).all():

@@ -31,6 +31,14 @@ SMALLEST = 1e-100
 _LARGEST_SINGLE = 1e9
 
 
+#: What scikit-learn says of rows -> what to do about them here.
+_ADVICE = {
+    "could not convert string": ". X holds words or texts: homi.table_model() turns "
+    "texts, and data frames with columns of any kind, into numbers.",
+    "contains NaN": "\nhomi.table_model() imputes missing values of data frames.",
+}
+
+
 def checks_parameters(fit: Callable[P, R]) -> Callable[P, R]:
     """Make a fit method check the parameters by ``_parameter_constraints`` first."""
     return fit_context(prefer_skip_nested_validation=False)(fit)
@@ -46,7 +54,12 @@ def check_rows(estimator: BaseEstimator, X: MatrixLike, *, reset: bool) -> Matri
 
     ``reset`` is True in ``fit``, which keeps the number and names of the features.
     """
-    X = validate_data(estimator, X, reset=reset, **_ROWS)
+    try:
+        X = validate_data(estimator, X, reset=reset, **_ROWS)
+    except ValueError as error:
+        advice = [text for said, text in _ADVICE.items() if said in str(error)]
+        error.args = ("".join([str(error), *advice]),)
+        raise
     return _in_range(X, getattr(estimator, "feature_names_in_", None), fit=reset)
 
 

@@ -33,10 +33,16 @@ def command(
     """
 
     def register(function: Function) -> Function:
-        app.command(name)(_guarded(function, extra))
+        app.command(name, help=_help(function))(_guarded(function, extra))
         return function
 
     return register
+
+
+def _help(function: Callable[..., Any]) -> str:
+    """Return the docstring with each paragraph on one line, to fill any terminal."""
+    paragraphs = inspect.cleandoc(function.__doc__ or "").split("\n\n")
+    return "\n\n".join(each.replace("\n", " ") for each in paragraphs)
 
 
 def _guarded(function: Callable[..., Any], extra: str | None) -> Callable[..., Any]:

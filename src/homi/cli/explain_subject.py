@@ -5,6 +5,7 @@ The model comes from a model file, or HOMI is fitted to a data set.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ from homi.datasets.load import load
 from homi.datasets.read import TABLES, parser, read
 from homi.estimators import HOMI
 from homi.explorer import Facts, OtherModel, facts
+from homi.tables import TableVectorizer
 from homi.thresholds import TunedThresholds
 from homi.typing import Fields, Matrix
 
@@ -58,11 +60,12 @@ class Subject(NamedTuple):
     audit: Fields | None = None
     other: OtherModel | None = None
     label_prefix: str = ""
+    vectorizer: TableVectorizer | None = None
 
     def facts(self) -> Facts:
         """Compute what the page shows."""
         test, wanted = self.test, self.wanted
-        return facts(
+        found = facts(
             self.model,
             self.X,
             self.Y,
@@ -77,6 +80,12 @@ class Subject(NamedTuple):
             label_names=self.label_names,
             feature_names=self.feature_names or None,
         )
+        if self.vectorizer is None:
+            return found
+        # As the columns of the file have them; the model takes scaled ones.
+        unscaled = self.vectorizer.unscaled
+        rows = [replace(row, values=unscaled(row.values)) for row in found.rows]
+        return replace(found, rows=rows)
 
 
 def is_model_file(path: Path) -> bool:
@@ -100,7 +109,9 @@ def of_model_file(
     """Return a model of a file, with labeled data beside it if there are any."""
     loaded = load_for_rows(path)
     subject = Subject(loaded.model, loaded.label_names, _feature_names(loaded))
-    subject = subject._replace(label_prefix=loaded.label_prefix)
+    subject = subject._replace(
+        label_prefix=loaded.label_prefix, vectorizer=loaded.vectorizer
+    )
     if data is not None:
         opened = open_file(data)
         X = loaded.rows(opened, quiet=quiet)

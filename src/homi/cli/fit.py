@@ -69,6 +69,11 @@ def _summary(facts: Fields) -> str:
     ]
     if "read_as" in facts:
         lines.append(f"Read as: {facts['read_as']}.")
+    for kind, names in facts.get("columns", {}).items():
+        if names:
+            from homi.cli.opened_file import listed
+
+            lines.append(f"Read as {kind}: {listed(names)}.")
     lines += facts.get("notes", [])
     if "imputed" in facts:
         from homi.tables.columns import text_of_counts

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
@@ -188,10 +188,9 @@ class File:
 
 def read_embeddings(path: Path) -> Array:
     """Return a matrix of numbers that numpy.save wrote."""
-    try:
+    found = None
+    with suppress(EOFError, ValueError):
         found = np.load(path, allow_pickle=False)
-    except (EOFError, ValueError) as error:
-        raise ValueError(f"{path}: {error}; write it by numpy.save.") from error
     if (
         not isinstance(found, np.ndarray)
         or found.ndim != 2

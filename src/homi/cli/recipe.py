@@ -219,6 +219,13 @@ def facts_of(made: Made, given: LabeledRows, output: Path, seconds: float) -> Fi
     if given.read_as:
         facts["read_as"] = given.read_as
     notes = given.found.notes if made.vectorizer is None else made.vectorizer.notes_
+    columns = made.columns if made.vectorizer is None else made.vectorizer.columns_
+    if columns is not None:
+        kinds, plain = columns.kinds(), {*given.found.plain}  # not parts of dates
+        facts["columns"] = {
+            kind: [name for name in names if name in plain]
+            for kind, names in kinds.items()
+        }
     if notes := [*notes, *given.about_labels()]:
         facts["notes"] = notes
     if made.imputed:

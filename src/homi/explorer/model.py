@@ -201,6 +201,16 @@ def innermost_rows(model: Any, X: MatrixLike) -> MatrixLike:
     return X
 
 
+def unscaled_values(model: Any, values: dict[int, float]) -> dict[int, float]:
+    """Return values of features in the units of the table that a pipeline takes."""
+    while (inside := _wrapped(model)) is not None:
+        if isinstance(model, Pipeline) and len(model) > 1:
+            unscaled = getattr(model[-2], "unscaled", None)
+            values = values if unscaled is None else unscaled(values)
+        model = inside
+    return values
+
+
 def own_label_names(model: Any) -> list[Any]:
     """Return the names of the labels, by the outermost model that knows them."""
     while not hasattr(model, "label_names_"):

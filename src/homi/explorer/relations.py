@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,34 +29,43 @@ class Relation(NamedTuple):
     matrix: Array
 
 
-class LabelGraph(NamedTuple):
+@dataclass(frozen=True)
+class LabelGraph:
     """Relations of labels, and a layout by the first of them.
+
+    The layout is computed when a page needs it: explanations of a row do not.
 
     Attributes
     ----------
     relations : list of Relation
         The most telling first.
-    map : Map
-        Positions and groups of labels.
-    order : ndarray of int
-        Labels in the order of a matrix.
-    group_names : list of list of int
-        The most central labels of each group of two or more.
+    matrix : ndarray of shape (n_labels, n_labels)
+        The strengths of the first relation; 0 if there is none.
     """
 
     relations: list[Relation]
-    map: Map
-    order: Indices
-    group_names: list[list[int]]
+    matrix: Array
+
+    @cached_property
+    def map(self) -> Map:
+        """Positions and groups of labels."""
+        return label_map(self.matrix)
+
+    @cached_property
+    def order(self) -> Indices:
+        """Labels in the order of a matrix."""
+        return clustered_order(self.matrix)
+
+    @cached_property
+    def group_names(self) -> list[list[int]]:
+        """The most central labels of each group of two or more."""
+        return central_labels(self.matrix, self.map.groups)
 
 
 def label_graph(model: ModelSummary, data: Evidence | None) -> LabelGraph:
-    """Collect what is known about pairs of labels, and lay the labels out."""
+    """Collect what is known about pairs of labels."""
     found = relations(model, data)
-    matrix = found[0].matrix if found else np.zeros_like(model.B)
-    places = label_map(matrix)
-    names = central_labels(matrix, places.groups)
-    return LabelGraph(found, places, clustered_order(matrix), names)
+    return LabelGraph(found, found[0].matrix if found else np.zeros_like(model.B))
 
 
 def relations(model: ModelSummary, data: Evidence | None) -> list[Relation]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import repeat
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from homi.explorer.model import (
     features_of,
     innermost_rows,
     log_odds_of,
+    unscaled_values,
 )
 from homi.explorer.waterfall import (
     Step,
@@ -141,7 +142,7 @@ def explain_rows(
         trees = forest_waterfalls(known.trees[0], rows)
     has_few = n_rows <= _FEW_ROWS or n_labels <= _MOST_EACH
     most = _MOST_LABELS if has_few else _FEWER_LABELS
-    return [
+    explained = [
         explain_row(
             known,
             flat(features[[k]]),
@@ -154,6 +155,9 @@ def explain_rows(
             **given.about(k),
         )
         for k, forest in enumerate(trees)
+    ]
+    return [
+        replace(row, values=unscaled_values(model, row.values)) for row in explained
     ]
 
 

@@ -17,6 +17,7 @@ from homi.explorer.model import (
     innermost,
     own_feature_names,
     own_label_names,
+    unscaled_values,
 )
 from homi.explorer.waterfall import Waterfalls, forest_waterfalls, steps, waterfalls
 from homi.typing import Array, Mask, Matrix, MatrixLike
@@ -235,12 +236,17 @@ def _sources(
         slope, offset = inner.odds_slope_, inner.odds_offset_
         parts = linear.parts.times(slope)
         linear = linear._replace(parts=replace(parts, start=parts.start + offset))
-    x, found = _flat(row), [linear]
+    x = _flat(row)
+    # Shown as the user's table has them, where a step of the pipeline scales them.
+    values = np.array([*unscaled_values(model, dict(enumerate(x))).values()])
+    if linear.kind == "feature":
+        linear = linear._replace(values=values)
+    found = [linear]
     for parts in _other_models(inner, x, background):
         if found[-1].kind == "feature":
             found[-1] = found[-1]._replace(parts=found[-1].parts + parts)
         else:
-            found.append(_Source("feature", names, x, parts))
+            found.append(_Source("feature", names, values, parts))
     return found
 
 

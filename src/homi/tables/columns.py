@@ -78,6 +78,12 @@ class Columns:
         parts = [column.feature_names(self.nominal) for column in self.columns]
         return list(chain.from_iterable(parts))
 
+    def kinds(self) -> dict[str, list[str]]:
+        """Return the names of the columns of numbers, and of those of words."""
+        names = self.names
+        numbers, words = ([names[j] for j in group] for group in self._groups())
+        return {"numbers": numbers, "words": words}
+
     @classmethod
     def fit(cls, table: Table, nominal: Nominal, missing: Missing) -> Columns:
         """Fit the preprocessing to the feature columns of a training file."""

@@ -88,9 +88,13 @@ class Features:
     @property
     def sources(self) -> list[str]:
         """Columns that the features are made of."""
+        return [*self.plain, *self.dates, *self.text, *self.vectors]
+
+    @property
+    def plain(self) -> list[str]:
+        """Columns of numbers and words."""
         parts = {f"{name}.{part}" for name in self.dates for part in PARTS}
-        plain = [name for name in self.names if name not in parts]
-        return [*plain, *self.dates, *self.text, *self.vectors]
+        return [name for name in self.names if name not in parts]
 
 
 class TableParts(NamedTuple):

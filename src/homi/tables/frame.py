@@ -115,9 +115,13 @@ def _parsed(name: str, cells: list[str]) -> Column:
 
 
 def _texts(X: Any) -> Sequence[str]:
+    if isinstance(X, str):
+        raise TypeError("expected a list of texts, got one text; pass it as [text].")
     texts = X.tolist() if hasattr(X, "tolist") else X
-    if isinstance(texts, list | tuple) and all(isinstance(t, str) for t in texts):
-        return texts
+    if isinstance(texts, list | tuple):
+        texts = ["" if _is_missing(text) else text for text in texts]
+        if all(isinstance(text, str) for text in texts):
+            return texts
     raise TypeError(
         f"expected a data frame, a dict of columns or a list of texts, got "
         f"{type(X).__name__}; pass pandas.DataFrame(X), or the array to HOMICV itself."

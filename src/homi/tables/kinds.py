@@ -29,9 +29,10 @@ _WORDS = 3
 
 
 def may_be_special(name: str, some: Sequence[str]) -> bool:
-    """Return False for columns that begin with numbers, unless named as identifiers."""
+    """Return False for numbers, unless they are named as identifiers or count rows."""
     is_number = any(_is_number(cell.strip()) for cell in some)
-    return bool(some) and (not is_number or bool(_IDENTIFIER.fullmatch(name)))
+    is_identifier = _IDENTIFIER.fullmatch(name) or _counts_rows(some)
+    return bool(some) and (not is_number or bool(is_identifier))
 
 
 def kind_of(name: str, cells: Sequence[str]) -> Kind:
@@ -43,6 +44,8 @@ def kind_of(name: str, cells: Sequence[str]) -> Kind:
     ('identifier', '')
     >>> kind_of("key", [f"k{i}" for i in range(30)])
     'identifier'
+    >>> kind_of("nr", [str(i) for i in range(1, 30)])
+    'identifier'
     """
     known = [cell for cell in map(str.strip, cells) if cell not in MISSING]
     distinct = set(known)
@@ -50,7 +53,8 @@ def kind_of(name: str, cells: Sequence[str]) -> Kind:
     if not distinct:
         return ""
     if all(map(_is_whole, distinct)):
-        return "identifier" if is_each and _IDENTIFIER.fullmatch(name) else ""
+        is_named = is_each and _IDENTIFIER.fullmatch(name)
+        return "identifier" if is_named or _counts_rows(known) else ""
     is_many = len(distinct) > MAX_NOMINAL
     if not is_many and not FEW_ROWS < len(known) < 2 * len(distinct):
         return ""
@@ -61,6 +65,14 @@ def kind_of(name: str, cells: Sequence[str]) -> Kind:
     if not is_many and not FEW_ROWS < len(cells) == len(distinct):
         return ""
     return "identifier" if is_each else "many"
+
+
+def _counts_rows(cells: Sequence[str]) -> bool:
+    """Return True for 0, 1, 2 and so on, or 1, 2, 3 and so on."""
+    if len(cells) <= FEW_ROWS or cells[0] not in ("0", "1"):
+        return False
+    first = int(cells[0])
+    return all(cell == str(i) for i, cell in enumerate(cells, first))
 
 
 def _is_whole(cell: str) -> bool:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from homi.base.named_predictions import like_frame
 from homi.datasets.preprocessing import Missing, Nominal
@@ -21,7 +22,10 @@ def _last_has(method: str) -> Any:
 
 
 class TableModel(Pipeline):  # type: ignore[misc]
-    """A pipeline whose predictions for a data frame are a data frame of the labels."""
+    """A pipeline that answers by name.
+
+    Predictions for a data frame are a data frame of the labels.
+    """
 
     def predict(self, X: Any, **params: Any) -> Any:
         """Return 0/1 for each label, as the last step does."""
@@ -36,6 +40,29 @@ class TableModel(Pipeline):  # type: ignore[misc]
     def decision_function(self, X: Any, **params: Any) -> Any:
         """Return a score for each label, as the last step does."""
         return self._named(X, super().decision_function(X, **params))
+
+    @_last_has("predict_tags")  # type: ignore[untyped-decorator]
+    def predict_tags(self, X: Any, **params: Any) -> list[list[Any]]:
+        """Return the names of the predicted labels of each row."""
+        tags: list[list[Any]] = self[-1].predict_tags(self._features(X), **params)
+        return tags
+
+    @_last_has("top_k")  # type: ignore[untyped-decorator]
+    def top_k(self, X: Any, k: int = 5, **params: Any) -> list[list[tuple[Any, float]]]:
+        """Return the most probable labels of each row with their probabilities."""
+        best: list[list[tuple[Any, float]]]
+        best = self[-1].top_k(self._features(X), k, **params)
+        return best
+
+    def why(self, x: Any, labels: Any = None, **params: Any) -> Any:
+        """Explain the decision scores of one row, as :func:`homi.why` does."""
+        from homi.explorer.why import why
+
+        return why(self, x, labels, **params)
+
+    def _features(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return self[:-1].transform(X)
 
     def _named(self, X: Any, values: Any) -> Any:
         names: Any = getattr(self[-1], "label_names_", ())
@@ -60,8 +87,8 @@ def table_model(
 
     Its steps are a :class:`homi.tables.TableVectorizer`, which turns numbers, words,
     dates, booleans, texts, vectors and missing values into features, and ``HOMICV``.
-    ``homi.predict_tags``, ``homi.top_k`` and ``homi.why`` take the fitted pipeline, and
-    ``homi.io.save`` writes it; ``homi predict`` reads that file.
+    ``predict_tags``, ``top_k`` and ``why`` are methods of it, ``homi.io.save`` writes
+    it, and ``homi predict`` reads that file.
 
     Parameters
     ----------
@@ -86,7 +113,7 @@ def table_model(
     ... }
     >>> tags = [["cat"], ["dog"], ["cat", "dog"], []] * 15
     >>> model = homi.table_model(text="body").fit(posts, tags)
-    >>> homi.predict_tags(model, {"body": ["the cat sleeps"], "length": [14]})
+    >>> model.predict_tags({"body": ["the cat sleeps"], "length": [14]})
     [['cat']]
     """
     vectorizer = TableVectorizer(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import Any, ClassVar, Literal, TypeAlias
 
@@ -252,6 +252,17 @@ class TableVectorizer(BaseEstimator):  # type: ignore[misc]
     def transform_parts(self, parts: TableParts) -> Matrix:
         """Return the features of columns whose kinds are known."""
         return self._joined(list(self._blocks(self._encoded(parts))))
+
+    def unscaled(self, values: Mapping[int, float]) -> dict[int, float]:
+        """Return values of features, by position, in the units of the table."""
+        center = scale = np.zeros(0)
+        if self.scaling_:
+            center = np.concatenate([center for center, _ in self.scaling_])
+            scale = np.concatenate([scale for _, scale in self.scaling_])
+        return {
+            j: float(value * scale[j] + center[j]) if j < len(scale) else value
+            for j, value in values.items()
+        }
 
     def n_words(self, X: Matrix) -> NDArray[np.intp] | None:
         """Return how many TF-IDF features of each row are not 0; None without texts."""
