@@ -93,7 +93,7 @@ FILES = {
     ),
     "zeros that are ones": (
         ".arff",
-        lambda: declared(b"{1,0}", 20_000) + b"@data\n" + b"{}\n" * 10**5,
+        lambda: declared(b"{1,0}", 5000) + b"@data\n" + b"{}\n" * 10**5,
         True,
     ),
     "one row": (".arff.gz", lambda: gzip.compress(ARFF + b"0," * ROWS), True),
@@ -105,7 +105,7 @@ FILES = {
     ),
     "labels": (
         ".libsvm",
-        lambda: b"".join(b"%d 1:1\n" % j for j in range(90_000)),
+        lambda: b"".join(b"%d 1:1\n" % j for j in range(45_000)),
         True,
     ),
     "names": (

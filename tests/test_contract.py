@@ -105,7 +105,12 @@ def not_expected(estimator):
     expected_failed_checks=not_expected,
 )
 def test_scikit_learn(estimator, expected):
-    contract_checks.check(estimator, expected)
+    # What the base class does with input is asked of one with and one without weights.
+    inherited = type(estimator).fit.__module__.startswith("homi.base")
+    if inherited and not isinstance(estimator, estimators.LFLC | estimators.MLkNN):
+        contract_checks.check_parameters(estimator, expected)
+    else:
+        contract_checks.check(estimator, expected)
 
 
 #: Checks of what a forest adds to HOMICV: state, seeds, and arrays that it holds.
@@ -312,16 +317,16 @@ def rounded(page):
     return re.sub(r"\d+\.\d+(e-\d+)?", lambda number: f"{float(number[0]):.9g}", text)
 
 
-@pytest.mark.parametrize("form", sparse_forms(np.eye(4)))
-def test_the_explorer_takes_every_sparse_form(form, rows):
+def test_the_explorer_takes_every_sparse_form(rows):
     X, Y = rows
     X = np.where(X > 0, np.round(X, 2), 0.0)
     model = estimators.HOMI().fit(X, Y)
-    A, T = sparse_forms(X)[form], sparse_forms(Y)[form]
-    before = [a.tobytes() for a in (*buffers(A), *buffers(T))]
-    expected = model.explain(X=sparse.csr_array(X), y=Y)
-    assert rounded(model.explain(X=A, y=T)) == rounded(expected)
-    assert before == [a.tobytes() for a in (*buffers(A), *buffers(T))]
+    expected = rounded(model.explain(X=sparse.csr_array(X), y=Y))
+    for form, A in sparse_forms(X).items():
+        T = sparse_forms(Y)[form]
+        before = [a.tobytes() for a in (*buffers(A), *buffers(T))]
+        assert rounded(model.explain(X=A, y=T)) == expected, form
+        assert before == [a.tobytes() for a in (*buffers(A), *buffers(T))], form
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -168,6 +168,8 @@ assert not run("predict", "model.homi", "train.csv", "--keep=color", "-o", "tags
 assert not run("evaluate", "model.homi", "train.csv", "--quiet")
 assert not run("doctor")
 assert not run("data", "list")
+from homi.datasets.python_functions import python_functions
+assert any(function.name.startswith("scipy.") for function in python_functions())
 import homi.benchmark.engines
 X, Y, *_ = homi.datasets.read("train.csv", labels="tag_*", nominal="onehot")
 homi.HOMICV(time_budget=1.0).fit(X, Y).predict_proba(X)
