@@ -62,9 +62,10 @@ def small(name):
     return CLASSES[name](**SMALL.get(name, {}))
 
 
-def without_trees(name):
-    """The small classifier; a HOMICV without its forest, which takes half its time."""
-    return small(name).set_params(**({"trees": False} if name == "HOMICV" else {}))
+def linear(name):
+    """The small classifier; a HOMICV has neither kernel nor forest, which take long."""
+    parts = {"trees": False, "kernels": ()} if name == "HOMICV" else {}
+    return small(name).set_params(**parts)
 
 
 def make(name):
@@ -101,7 +102,7 @@ def not_expected(estimator):
 
 @pytest.mark.filterwarnings("ignore")
 @contract_checks.parametrize(
-    [without_trees(name) for name in sorted(CLASSES)],
+    [linear(name) for name in sorted(CLASSES)],
     expected_failed_checks=not_expected,
 )
 def test_scikit_learn(estimator, expected):
@@ -113,25 +114,27 @@ def test_scikit_learn(estimator, expected):
         contract_checks.check(estimator, expected)
 
 
-#: Checks of what a forest adds to HOMICV: state, seeds, and arrays that it holds.
-OF_TREES = {
+#: Checks of what a kernel and a forest add to HOMICV: state, seeds, and arrays.
+OF_PARTS = {
+    "check_classifiers_train",
     "check_dict_unchanged",
     "check_estimators_dtypes",
     "check_estimators_pickle",
     "check_fit_idempotent",
     "check_methods_sample_order_invariance",
+    "check_methods_subset_invariance",
     "check_sample_weights_not_overwritten",
 }
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_scikit_learn_with_trees():
+def test_scikit_learn_with_kernel_and_trees():
     found = set()
     for model, check in estimator_checks_generator(make("HOMICV")):
-        if (name := check.func.__name__) in OF_TREES:
+        if (name := check.func.__name__) in OF_PARTS:
             check(model)
             found.add(name)
-    assert found == OF_TREES
+    assert found == OF_PARTS
 
 
 @pytest.mark.parametrize(
