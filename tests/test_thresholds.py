@@ -294,7 +294,7 @@ FOREIGN = {
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
-    ("name", "strategy"), zip(FOREIGN, itertools.cycle(STRATEGIES), strict=False)
+    ("name", "strategy"), [*zip(FOREIGN, itertools.cycle(STRATEGIES), strict=False)]
 )
 def test_any_classifier_will_do(name, strategy):
     X, Y = random_rows(0, n=400, m=5, q=4)
@@ -504,7 +504,7 @@ def test_two_classes_in_one_dimension(rows):
 
 @pytest.mark.parametrize(
     ("objective", "strategy"),
-    zip(sorted(OBJECTIVES), itertools.cycle(STRATEGIES), strict=False),
+    [*zip(sorted(OBJECTIVES), itertools.cycle(STRATEGIES), strict=False)],
 )
 def test_degenerate_labels(objective, strategy, rows):
     X, Y = rows
