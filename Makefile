@@ -6,8 +6,8 @@ export HOMI_DATA ?= $(firstword $(wildcard data ../shared/data))
 
 .PHONY: demo test lint types workflows unit lowest newest contract dist ci slow browser speed methods loading startup metrics scale explorer docs format clean
 .DEFAULT_GOAL := demo
-# schema=file, for `make workflows`
-SCHEMAS := $(addprefix github-workflows=,$(wildcard .github/workflows/*.yml)) $(addprefix github-issue-forms=,.github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/idea.yml) github-issue-config=.github/ISSUE_TEMPLATE/config.yml dependabot=.github/dependabot.yml readthedocs=.readthedocs.yaml citation-file-format=CITATION.cff
+# schema=files, for `make workflows`
+SCHEMAS := github-workflows=.github/workflows/*.yml github-issue-forms=.github/ISSUE_TEMPLATE/[bi]*.yml github-issue-config=.github/ISSUE_TEMPLATE/config.yml dependabot=.github/dependabot.yml readthedocs=.readthedocs.yaml citation-file-format=CITATION.cff
 
 INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
 # What the demo needs. Bytecode is written on import only: all of it would be 100 MB more.
@@ -20,13 +20,13 @@ INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c constrain
 	$(INSTALL) --no-compile -e ".[dev]" && touch $@
 
 demo: .venv/demo ; $(BIN)/homi demo --output build/demo
-# Two at a time: mypy works while the first tests run.
-test: .venv/installed ; @$(MAKE) --no-print-directory -j 2 lint workflows types unit
+# Two at a time: the others work while tests are collected.
+test: .venv/installed ; @$(MAKE) --no-print-directory -j 2 unit lint workflows types
 lint: .venv/installed ; $(BIN)/ruff check . && $(BIN)/ruff format --check .
 types: .venv/installed ; $(BIN)/mypy
 workflows: .venv/installed ; $(foreach pair,$(SCHEMAS),$(BIN)/check-jsonschema --builtin-schema vendor.$(subst =, ,$(pair)) &&) true
-# Two processes of one thread each: BLAS threads would only be in each other's way. Each has half of the files in their order, so that what tests of a file share is made once, and takes from the other when it is done. Bytecode is kept: a hundred tests start a Python. A test of ten minutes hangs: it says where, and the run ends.
-PYTEST := -m pytest -n 2 --dist worksteal --max-worker-restart 0 -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true
+# Three processes of one thread each, for two cores: some wait for a browser, a cluster or a process that is killed, and BLAS threads would only be in each other's way. Each has a third of the files in their order, so that what tests of a file share is made once, and takes from the others when it is done. Bytecode is kept: a hundred tests start a Python. A test of ten minutes hangs: it says where, and the run ends.
+PYTEST := -m pytest -n 3 --dist worksteal --max-worker-restart 0 -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true
 unit lowest newest contract: export OPENBLAS_NUM_THREADS = 1
 unit lowest newest contract: export OMP_NUM_THREADS = 1
 unexport PYTHONDONTWRITEBYTECODE

@@ -128,11 +128,15 @@ def test_a_corrected_data_frame_of_polars():
     np.testing.assert_array_equal(fixed, found.corrected(NOISY, 0.8))
 
 
+@pytest.fixture(scope="module")
+def of_sparse_labels():
+    return audit(HOMICV(**QUICK), X, sparse.csr_array(NOISY), n_explained=0)
+
+
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array, pd.DataFrame])
-def test_a_corrected_copy(container):
-    given = container(NOISY)
+def test_a_corrected_copy(container, of_sparse_labels):
+    given, found = container(NOISY), of_sparse_labels
     before = given.copy()
-    found = audit(HOMICV(**QUICK), X, given, n_explained=0)
     fixed = found.corrected(given, 0.8)
     assert type(fixed) is type(given)
     changed = np.asarray(abs(fixed - before).sum()).sum()

@@ -93,7 +93,7 @@ FILES = {
     ),
     "zeros that are ones": (
         ".arff",
-        lambda: declared(b"{1,0}", 20_000) + b"@data\n" + b"{}\n" * 10**5,
+        lambda: declared(b"{1,0}", 5000) + b"@data\n" + b"{}\n" * 10**5,
         True,
     ),
     "one row": (".arff.gz", lambda: gzip.compress(ARFF + b"0," * ROWS), True),
@@ -105,7 +105,7 @@ FILES = {
     ),
     "labels": (
         ".libsvm",
-        lambda: b"".join(b"%d 1:1\n" % j for j in range(90_000)),
+        lambda: b"".join(b"%d 1:1\n" % j for j in range(45_000)),
         True,
     ),
     "names": (
@@ -225,12 +225,12 @@ def test_small_files_take_little_memory(small_files):
 @pytest.mark.parametrize(
     ("suffix", "data"),
     [
-        (".arff", ARFF + b"0,0\n" * 80_000),
-        (".arff", ARFF + b"{}\n" * 60_000),
-        (".libsvm", b"1 1:1 2:2\n" * 15_000),
-        (".csv", b"a,y\n" + b"0,0\n" * 80_000),
-        (".npz", npz(X=zeros(10**5, 10), Y=zeros(10**5, 1))),
-        (".parquet", parquet({"a": zeros(10**5), "y": zeros(10**5)})),
+        (".arff", ARFF + b"0,0\n" * 40_000),
+        (".arff", ARFF + b"{}\n" * 30_000),
+        (".libsvm", b"1 1:1 2:2\n" * 7500),
+        (".csv", b"a,y\n" + b"0,0\n" * 40_000),
+        (".npz", npz(X=zeros(50_000, 10), Y=zeros(50_000, 1))),
+        (".parquet", parquet({"a": zeros(50_000), "y": zeros(50_000)})),
     ],
     ids=["arff", "sparse arff", "libsvm", "csv", "npz", "parquet"],
 )
@@ -239,12 +239,12 @@ def test_a_budget_is_a_parameter(tmp_path, suffix, data, monkeypatch):
     path.write_bytes(data)
     labels = None if suffix in (".libsvm", ".npz") else "last 1"
     assert len(read(path, labels).Y) > 0
-    with pytest.raises(ValueError, match=r"rows.*more than the 2 MB .*max_memory to"):
-        read(path, labels, max_memory=2e6)
-    monkeypatch.setenv("HOMI_MAX_MEMORY", "2e6")
-    with pytest.raises(ValueError, match=r"more than the 2 MB .*set the environment"):
+    with pytest.raises(ValueError, match=r"rows.*more than the 1 MB .*max_memory to"):
+        read(path, labels, max_memory=1e6)
+    monkeypatch.setenv("HOMI_MAX_MEMORY", "1e6")
+    with pytest.raises(ValueError, match=r"more than the 1 MB .*set the environment"):
         read(path, labels)
-    with pytest.raises(ValueError, match="more than the 2 MB"):
+    with pytest.raises(ValueError, match="more than the 1 MB"):
         attempt("command", path)
     assert len(read(path, labels, max_memory=2e8).Y) > 0
 

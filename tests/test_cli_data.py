@@ -231,6 +231,8 @@ def test_a_file_that_the_user_has(packed, tiny, tmp_path):
         (TEXT + b"%", "more than"),
         (gzip.compress(TEXT)[:-9], "is damaged"),
     ],
+    # Bytes of gzip hold the second in which they were made.
+    ids=["too short", "too long", "damaged"],
 )
 def test_another_file_is_refused(content, reason, tiny, tmp_path):
     file = tmp_path / "download"

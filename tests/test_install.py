@@ -169,6 +169,8 @@ assert not run("evaluate", "model.homi", "train.csv", "--quiet")
 assert not run("explain", "model.homi", "train.csv", "--row=0", "--quiet")
 assert not run("doctor")
 assert not run("data", "list")
+from homi.datasets.python_functions import python_functions
+assert any(function.name.startswith("scipy.") for function in python_functions())
 import homi.benchmark.engines
 X, Y, *_ = homi.datasets.read("train.csv", labels="tag_*", nominal="onehot")
 homi.HOMICV().fit(X, Y).predict_proba(X)

@@ -2,9 +2,6 @@
 
 import dataclasses
 import re
-import subprocess
-import sys
-import zipfile
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -163,16 +160,6 @@ def test_a_faulty_entry_is_refused(change, message):
         Entry(**(SOUND | change))
 
 
-def test_the_registry_is_inside_the_wheel(tmp_path):
-    pytest.importorskip("hatchling")
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d"]
-    subprocess.run([*command, str(tmp_path)], cwd=ROOT, check=True, capture_output=True)
-    (wheel,) = tmp_path.glob("*.whl")
-    with zipfile.ZipFile(wheel) as archive:
-        shipped = archive.read("homi/datasets/registry.toml")
-    assert shipped == (ROOT / "src/homi/datasets/registry.toml").read_bytes()
-
-
 # mediamill, which few have: a file of its form takes part in a benchmark.
 
 
@@ -285,15 +272,3 @@ def test_load_gives_texts_and_named_tags(functions):
     assert Y.any(axis=1).all()
     row = next(i for i, f in enumerate(functions) if f.name == "numpy.linalg.norm")
     assert np.array(tags)[Y[row] > 0].tolist() == functions[row].tags
-
-
-def test_it_is_quiet_and_works_without_pandas():
-    code = (
-        "import sys; sys.modules['pandas'] = None\n"
-        "from homi.datasets.python_functions import python_functions\n"
-        "print({f.name.split('.')[0] for f in python_functions()} >= {'scipy'})"
-    )
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True
-    )
-    assert (done.stdout, done.stderr) == ("True\n", "")
