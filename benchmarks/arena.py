@@ -20,10 +20,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from homi.benchmark.arena import (
-    LABELS,
     OURS,
     QUALITY,
-    RANKING,
     SHOWN,
     Chosen,
     Results,
@@ -39,8 +37,8 @@ from homi.benchmark.arena import (
     read,
     records_table,
     shown,
-    tests_table,
     values_table,
+    verdicts_table,
 )
 from homi.benchmark.experiment import Experiment
 from homi.benchmark.figures.critical_difference import critical_difference
@@ -75,41 +73,38 @@ SEEN = {
 
 HEAD = """# The arena
 
-Written by `python benchmarks/arena.py` from the results of `benchmarks/arena.toml`, in
-`results/arena.parquet`. No number is typed.
+HOMICV against tuned rivals, on data sets that its design has seen and on data sets that
+it has not ("judged"). [How it was measured](#how-it-was-measured) is at the end.
+Written by `python benchmarks/arena.py` from `results/arena.parquet`, which has the
+values of all metrics, data sets and folds.
+"""
+
+RULES = """## How it was measured
 
 - Folds of the clean protocol, the same for all entries: five, and three above 5,000
-  rows. Everything is learned inside the training fold. Counts of words become TF-IDF,
-  learned from the training fold, for all entries.
-- All entries are tuned alike. Settings are compared by micro-averaged average precision
-  on held-out rows of the training fold: by three folds up to 2,000 rows, on one quarter
-  beyond, and on a sample of 4,000 rows where there are more. The best setting is fitted
-  to all rows of the fold. Boosted trees and networks stop early on held-out rows.
-- Margins become probabilities by sigmoids on held-out scores. Metrics named "tuned" use
-  thresholds chosen for that metric on held-out scores, in the same way for all entries:
-  one threshold for micro F1 and example F1, one for each label for macro F1. For HOMICV
-  these are "HOMICV and thresholds for the metric". Other metrics use the threshold that
-  the entry itself has.
-- Macro AUC counts ties as one half. It leaves out labels that all test rows have, or
-  none; macro AP leaves out labels that no test row has. Macro F1 counts 0 for a label
-  without true and predicted rows. Rows without labels count as `homi.metrics` says.
-- Times are processor seconds of one thread. The time of a fit includes its tuning and
-  held-out scores. Memory is the growth of the peak. The size of a model is that of its
-  model file, or of a pickle where homi has none.
+  rows. Everything is learned inside the training fold, TF-IDF of word counts included.
+- All entries are tuned alike: settings are compared by micro average precision on
+  held-out rows of the training fold. These are three folds up to 2,000 rows, one
+  quarter of the rows beyond, and at most 4,000 rows. The best setting is fitted to all
+  rows of the fold. Boosted trees and networks stop early on held-out rows.
+- Sigmoids map margins to probabilities, fitted to held-out scores. Metrics named
+  "tuned" use thresholds chosen for the metric on held-out scores: one for micro F1 and
+  example F1, one per label for macro F1. Other metrics use the entry's own threshold.
+- Macro AUC counts ties as one half and leaves out labels that all test rows have, or
+  none. Macro AP leaves out labels that no test row has. Macro F1 counts 0 for a label
+  without true and predicted rows.
+- Times are processor seconds of one thread, tuning and held-out scores included. Memory
+  is the growth of the peak. The size of a model is that of its model file, or of a
+  pickle if homi has none.
 - A cell may take 20 minutes of processor time and 8 GB. An entry beyond that in the
   first fold is "over the limit": its other folds are not tried, and it ranks last.
-- Ranks: 1 is best; in brackets 95 % bootstrap intervals over data sets. Both entries of
-  HOMICV are ranked.
-- Grids of rivals were changed once, with the first results on eight data sets in view,
-  four of them judged: settings at the end of a grid had often been the best. Nyström
-  features and forests got one more setting each, the C of chains was moved up, and
-  these entries were run again; the widths of the RBF machines were moved up before
-  they had been run. Later, sparse rows were tried as they are instead of scaled by
-  their maxima, with larger values of C, because TF-IDF is used so; entries that scale
-  were run again on PlantPseAAC and GnegativeGO, and no other sparse data had been run.
-  Of HOMICV only the speed was changed, and which of two equally good choices is taken.
-- Not tried: AutoGluon. It has no multi-label model; its documentation fits a predictor
-  for each label by hand, each within a time limit of its own. MEKA has
+- Grids of rivals were changed once, after first results on eight data sets, four of
+  them judged, because settings at the end of a grid had often been the best. Nyström
+  features and forests got one more setting each, the C of chains and the widths of the
+  RBF machines were moved up. Later, sparse rows were tried unscaled, with larger values
+  of C, because TF-IDF is used so. All entries concerned were run again. Only the speed
+  of HOMICV was changed, and which of two equally good choices it takes.
+- AutoGluon was not tried: it has no multi-label model. MEKA has
   [a page of its own](measured/meka.md).
 """
 
@@ -123,13 +118,13 @@ def data_table(experiment: Experiment) -> Table:
         use = "judged" if is_judged else "design"
         use += f"; {SEEN[name]}" if name in SEEN else ""
         prepared = "TF-IDF in the fold" if entry.counts else "as it is"
-        text = (name, entry.domain, size, prepared, use, entry.sha256[:16])
+        text = (name, entry.domain, size, prepared, use)
         rows.append(tuple(map(Entry, text)))
     caption = (
         "Data sets. HOMICV's defaults may be tuned on those for design; the others are "
         "for judgment. No default of HOMICV was changed after one of these was seen."
     )
-    columns = ("name", "kind", "rows × features × labels", "features", "use", "sha256")
+    columns = ("name", "kind", "rows × features × labels", "features", "use")
     return Table(caption, columns, tuple(rows))
 
 
@@ -205,7 +200,7 @@ def page(results: Results, study: Path | None) -> str:
     experiment = results.experiment
     groups = {"the judged data sets": experiment.groups["judged"]}
     groups["all data sets"] = experiment.datasets
-    parts = [HEAD, _machine(results), missing_line(results)]
+    parts = [HEAD, missing_line(results)]
     lines: list[str] = []
     for where, datasets in groups.items():
         chosen = choose(results, datasets)
@@ -214,23 +209,22 @@ def page(results: Results, study: Path | None) -> str:
             parts.append("Not enough has been run.\n")
             continue
         parts.append(_scope(chosen, datasets, experiment.methods))
-        tables = (ranks_table(results, chosen, m) for m in (RANKING, LABELS))
-        parts += [table.markdown() for table in tables]
-        parts += [costs_table(results, chosen).markdown()]
+        parts += [verdicts_table(results, chosen).markdown()]
+        parts += [ranks_table(results, chosen, QUALITY).markdown()]
         lines += not_first(results, chosen, where)
     parts += ["## Where HOMICV is not first\n"]
     parts += ["\n".join(lines or ["Nowhere, by average rank."]) + "\n"]
     parts += [instead(results).markdown()]
     chosen = choose(results, experiment.datasets)
     if len(chosen.datasets) > 1 and len(chosen.methods) > 1:
-        parts += ["## Differences\n", "![](figures/arena-ranks.svg)\n"]
-        parts += [tests_table(results, chosen).markdown()]
-        parts += [records_table(results, chosen).markdown()]
         parts += ["## Quality against time\n", "![](figures/arena-time.svg)\n"]
+        parts += [costs_table(results, chosen).markdown()]
+        parts += ["## Each rival\n", "![](figures/arena-ranks.svg)\n"]
+        parts += [records_table(results, chosen).markdown()]
     parts += [study_part(results, study), "## Values\n"]
-    parts += [values_table(results, metric).markdown() for metric in SHOWN]
+    parts += [values_table(results, SHOWN[0]).markdown()]
     parts += ["## Data and entries\n", data_table(experiment).markdown()]
-    parts += [entries_table(experiment).markdown()]
+    parts += [entries_table(experiment).markdown(), RULES + _machine(results)]
     return "\n".join(parts)
 
 

@@ -54,7 +54,7 @@ def standardized(X, test):
 
 
 def literal(X, Y, test, build_L, max_iter=100, absolute=0.0):
-    """The literal equations on standardized rows with an L of one's own."""
+    """The reference implementation on standardized rows with another L."""
     X, test = standardized(X, test)
     given = reference.Given(X, Y.astype(float), build_L(X))
     now, before = reference.zeros(given), np.inf

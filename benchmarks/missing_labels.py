@@ -125,7 +125,7 @@ def in_units(space: FeatureSpace) -> Any:
 
 
 def objective(model: HOMI, space: FeatureSpace, Y: Any, known: Any) -> Any:
-    """Minimise over (W, z, B, t), then over the unknown labels, and so on."""
+    """Minimize over (W, z, B, t), then over the unknown labels, and so on."""
     X, filled, eye = in_units(space), means(model, space, Y, known), np.eye(Y.shape[1])
     pencil, params = None, None
     for _ in range(10):

@@ -32,7 +32,7 @@ NEIGHBORS = 10
 
 
 class Heaps:
-    """`homi.graph.best.Best` with the heaps of FAISS."""
+    """`homi.graph.top_scores.TopScores` with the heaps of FAISS."""
 
     def __init__(self, n: int, k: int) -> None:
         self._scores = np.empty((n, k), dtype=np.float32)
@@ -54,7 +54,7 @@ class Heaps:
 
 
 def with_heaps(X: Any) -> Any:
-    with patch.object(homi.graph.exact, "Best", Heaps):
+    with patch.object(homi.graph.exact, "TopScores", Heaps):
         return nearest(X, NEIGHBORS)
 
 

@@ -165,8 +165,8 @@ def complexity() -> Iterator[str]:
     yield """## What does a sweep cost?
 
 Section 3.7 states O(max(m³, l³, mn², m²n, mnl)) for one iteration. Processor time of
-one sweep of the literal equations (dense L, `tests/reference.py`) and of ours (from
-moments) on random rows, one thread, the best of three; the exponent is the slope of
+one sweep of the reference implementation (dense L, `tests/reference.py`) and of ours
+(from moments) on random rows, one thread, best of three; the exponent is the slope of
 log time over the last two doublings. The stated exponent is an upper bound, reached
 when one size dominates all others."""
     columns = ["size", "stated", "literal", "exponent", "ours", "exponent"]
@@ -243,8 +243,8 @@ L, the symmetric part of D − S, is indefinite, so the second half fails. Where
 a negative eigenvalue, with the eigenvector v, W = c·ve₁ᵀ and B = c·I make F fall like
 −c⁴: it has no lower bound, and where an update sets the derivative to zero there is no
 minimum, so the first half fails too. μ is the smallest generalized eigenvalue of
-(XᵀLX, XᵀX + λI); s = 10, literal equations from zeros. On whitened rows, which the
-authors used, μ is positive, and F falls on emotions and birds, but not on CAL500; on
+(XᵀLX, XᵀX + λI); s = 10, reference implementation from zeros. On whitened rows, which
+the authors used, μ is positive; F falls on emotions and birds, but not on CAL500; on
 standardized rows μ is negative, and the values wander. The authors' code has another L,
 which is positive semi-definite."""
     columns = ["rows", "scaling", "features", "smallest eigenvalue of L", "μ"]

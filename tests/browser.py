@@ -241,7 +241,7 @@ def written(directory, n_labels, names):
         X_test=X[300:],
         y_test=Y[300:],
         row_texts=[f"<b>text</b> {i}" if i else "https://e.org/0" for i in range(100)],
-        other=other and OtherModel(other, ("HOMICV", "HOMI")),
+        other=other and OtherModel(other, ("HOMICV", "HOMI_in_a_file_of_a_long_name")),
         label_names=names,
         title="<i>Six</i> & more",
     )

@@ -14,13 +14,13 @@ from sklearn.metrics import average_precision_score, f1_score, pairwise_distance
 from homi import HOMICV
 from homi.benchmark import arena, compute, runner
 from homi.benchmark.cells import Cell
-from homi.benchmark.elsewhere import python_of
 from homi.benchmark.experiment import Experiment, Large, Limit
 from homi.benchmark.experiment_file import read_experiment
 from homi.benchmark.limited import Stopped, within
 from homi.benchmark.measures import MEASURES, Outcome, measure
 from homi.benchmark.methods import ARENA
-from homi.benchmark.rival import Rows, scaler
+from homi.benchmark.rival import LabeledRows, scaler
+from homi.benchmark.rival_environments import python_of
 from homi.benchmark.store import recall, store, stored
 from homi.benchmark.usage import saved_bytes
 from homi.datasets.registry import registry
@@ -92,7 +92,7 @@ def test_the_best_setting_of_held_out_rows_is_taken(rows):
     model = ARENA["arena-ml-knn"](random_state=0)
     chosen = model.fit(X, Y).setting_
     values = {}
-    for setting in model._settings(Rows(X, Y > 0)):
+    for setting in model._settings(LabeledRows(X, Y > 0)):
         only = ARENA["arena-ml-knn"](random_state=0)
         only._settings = lambda rows, setting=setting: [setting]
         held, scores = only.fit(X, Y).held_out_
@@ -107,16 +107,17 @@ SCALED = ("ridge", "nystroem", "logistic", "ml-knn", "linear-svm", "ecc-logistic
 @pytest.mark.parametrize("name", [f"arena-{name}" for name in SCALED])
 def test_sparse_rows_are_also_tried_as_they_are(name, rows):
     X, Y = rows
-    scaled = [s["scale"] for s in ARENA[name]()._settings(Rows(X, Y > 0))]
+    scaled = [s["scale"] for s in ARENA[name]()._settings(LabeledRows(X, Y > 0))]
     assert "none" not in scaled
-    settings = ARENA[name]()._settings(Rows(sparse.csr_array(X), Y > 0))
+    settings = ARENA[name]()._settings(LabeledRows(sparse.csr_array(X), Y > 0))
     assert {s["scale"] for s in settings} == {"standard", "none"}
 
 
 def test_the_widths_of_a_kernel_follow_the_length_of_the_rows(rows):
     X, Y = sparse.csr_array(rows[0]), rows[1] > 0
     first, second = (
-        ARENA["arena-rbf-svm"]()._settings(Rows(scale * X, Y))[0] for scale in (1, 10)
+        ARENA["arena-rbf-svm"]()._settings(LabeledRows(scale * X, Y))[0]
+        for scale in (1, 10)
     )
     assert scaler(first["scale"], X).fit_transform(X) is X
     assert first["gamma"] == pytest.approx(100 * second["gamma"])
@@ -126,7 +127,7 @@ def test_leave_one_out_of_distances_is_that_of_fits_without_the_row(rows):
     X, Y = rows
     model = ARENA["arena-ml-mlm"]()
     setting = {"scale": "maxabs"}
-    _, fitted, scores = model._fit_model(Rows(X, Y > 0), setting, None)
+    _, fitted, scores = model._fit_model(LabeledRows(X, Y > 0), setting, None)
     scaled = fitted.scaler.transform(X)
     K, D = pairwise_distances(scaled), pairwise_distances(Y.astype(float))
     K -= 1e-6 * K.mean() * np.eye(90)
@@ -299,13 +300,20 @@ def test_the_page_of_partial_results(results):
     values = arena.values_table(results, "ranking_loss").markdown()
     assert "over the limit (600 s)" in values
     assert "yeast: all but HOMI of the paper" in arena.missing_line(results)
-    assert "scene: nothing." in arena.missing_line(results)
+    assert "delicious: nothing." in arena.missing_line(results)
     records = arena.records_table(results, found)
     # The stopped entry counts on one data set only.
-    assert {sum(map(int, e.text.split("–"))) for e in records.rows[1][1:]} == {1}
-    for table in (arena.costs_table, arena.tests_table):
-        assert len(table(results, found).rows) in (2, 3)
-    assert len(arena.instead(results).rows) == 21
+    counts = (entry.text.split(",")[0].split("–") for entry in records.rows[1][1:])
+    assert {sum(map(int, count)) for count in counts} == {1}
+    verdicts = arena.verdicts_table(results, found)
+    assert [row[0].text for row in verdicts.rows] == list(arena.QUALITY.values())
+    assert {row[3].text for row in verdicts.rows} <= {"HOMI of the paper", "ridge"}
+    assert len(arena.costs_table(results, found).rows) == 3
+    assert [row[0].text for row in arena.instead(results).rows] == [
+        "emotions",
+        "birds",
+        "yeast",
+    ]
 
 
 def test_large_data_sets_have_fewer_folds():

@@ -19,7 +19,7 @@ from homi.dependence import LabelDependence, ask, audit
 from homi.dependence.ask import questions
 from homi.dependence.label_noise import (
     LabelNoise,
-    counted,
+    binned,
     fit_label_noise,
     most_wrong,
 )
@@ -160,7 +160,7 @@ def test_rates_of_noise_are_estimated(rates):
     S = 3 * rng.normal(size=(4000, 5)) - 1
     true = rng.random(S.shape) < expit(S)
     flips = rng.random(S.shape) < np.where(true, rates[1], rates[0])
-    noise = fit_label_noise(counted(S, (true ^ flips).astype(float)))
+    noise = fit_label_noise(binned(S, (true ^ flips).astype(float)))
     wrong = noise.wrong(S, true ^ flips)
     assert wrong.sum() == pytest.approx(flips.sum(), rel=0.25)
     sure = wrong > 0.6
@@ -176,7 +176,7 @@ def test_labels_that_are_surely_absent_tell_the_rate_of_spurious_ones():
     true = rng.random(P.shape) < P
     given = (true | (rng.random(P.shape) < 0.1)).astype(float)
     S = logit(0.1 + 0.9 * P) + 0.3 * rng.normal(size=P.shape)
-    noise = fit_label_noise(counted(S, given))
+    noise = fit_label_noise(binned(S, given))
     assert 0.09 < noise.spurious < 0.11
     found = noise.wrong(S, given).sum()
     assert found == pytest.approx((given != true).sum(), rel=0.1)
@@ -232,7 +232,7 @@ def test_the_interval_holds_the_number_of_wrong_labels(share):
         S = 3 * rng.normal(size=(1000, 4))
         true = rng.random(S.shape) < expit(S)
         given = flipped(true, share, seed).astype(float)
-        noise = fit_label_noise(counted(S, given))
+        noise = fit_label_noise(binned(S, given))
         low, high = confidence_interval(noise, S, given)
         held += low < (given != true).sum() < high
     assert held >= 6

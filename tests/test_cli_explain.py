@@ -137,6 +137,15 @@ def test_a_model_of_texts_names_its_words(tmp_path, monkeypatch):
     assert result.exit_code == 0, result.output
     why = json.loads(result.stdout)["row"]["why"]
     assert any("rain" in step["because"] for step in why[0]["steps"])
+    frame["id"] = range(40)
+    frame["url"] = [f"https://e.org/{k}" for k in range(40)]
+    frame.to_csv("posts.csv", index=False)
+    words = ["explain", "model.homi", "--data", "posts.csv", "-o", "page.html"]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 0, result.output
+    row = page_facts(Path("page.html").read_text(encoding="utf-8"))["rows"][2]
+    assert row["name"] == "id 2"
+    assert row["text"] == "https://e.org/2 · rain on sand"
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from sklearn.preprocessing import normalize
 import contract_checks
 from conftest import random_rows
 from homi.methods.clml import CLML
-from homi.methods.clml_solver import Problem
+from homi.methods.clml_solver import CLMLProblem
 from homi.metrics import PAPER_METRICS, evaluate, macro_auc
 
 WEIGHTS = {"alpha": 0.3, "beta": 0.4, "lam1": 0.2, "lam2": 0.5}
@@ -156,7 +156,7 @@ def test_step_minimises_distance_and_both_penalties(seed):
     rng = np.random.default_rng(seed)
     a, beta, lam2 = rng.normal(size=3), *rng.uniform(0.0, 1.0, size=2)
     nothing = np.zeros((1, 1))
-    problem = Problem(nothing, nothing, 0.0, nothing, nothing, lam2, beta)
+    problem = CLMLProblem(nothing, nothing, 0.0, nothing, nothing, lam2, beta)
 
     def value(x):
         lengths = beta * np.abs(x).sum() + lam2 * np.linalg.norm(x)

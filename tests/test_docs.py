@@ -260,7 +260,6 @@ LEAVES = {
     "tables_and_texts": {"tracks.csv"},
     "thresholds": set(),
     "known_labels": set(),
-    "labels": set(),
     "explaining": {"labels.html", "yeast.html"},
     "big_data": {"clicks.parquet", "clicks.npz"},
     "coming_from": {"yeast.arff", "model.homi"},

@@ -216,6 +216,14 @@ def test_without_b_the_page_shows_what_is_true_of_the_data(rows):
     np.testing.assert_allclose(page["errors"], upper, atol=5.1e-4)
 
 
+def test_a_page_of_one_label_or_one_row(rows):
+    X, Y = rows
+    for y, n in ((Y[:, :1], 60), (Y, 1)):
+        page = HOMICV(**QUICK).fit(X, y).explain(X=X[:n], y=y[:n])
+        assert len(page_facts(page)["rows"]) == n
+        assert ("There is only one label." in page) == (y.shape[1] == 1)
+
+
 def test_without_data_the_page_has_no_section_about_data(model):
     text = explain(model)
     assert page_facts(text)["data"] is None
@@ -292,6 +300,10 @@ def test_two_models_are_compared_on_the_labels_they_share(rows):
     for f1, predicted in zip(found.quality, (one, two), strict=True):
         wanted = [f1_score(Y[:, j], predicted[:, k]) for k, j in enumerate((0, 2))]
         assert f1.f1.tolist() == pytest.approx(wanted)
+    many = np.random.default_rng(0).normal(size=(700, 5))
+    found = facts(model, many, other=other)
+    named = [row.row for row in found.comparison.rows[:20]]
+    assert set(named) <= {row.index for row in found.rows}
     with pytest.raises(ValueError, match="no label in common"):
         facts(model, X, Y, other=HOMI().fit(X, pd.DataFrame(Y, columns=[*"wxyz"])))
     with pytest.raises(ValueError, match="compared on rows; pass X"):
@@ -349,6 +361,16 @@ def test_rows_have_the_names_and_texts_of_a_data_frame(rows):
     model = make_pipeline(TfidfVectorizer(), HOMI(gamma=0.0)).fit(texts, Y)
     shown = page_facts(explain(model, X=texts, y=Y))["rows"]
     assert all(row["text"] == texts[row["index"]] for row in shown)
+    long = page_facts(explain(model, X=texts, y=Y, row_texts=["x" * 9000] * 60))
+    assert {row["text"] for row in long["rows"]} == {"x" * 2000}
+
+
+def test_columns_have_names_beside_a_kernel(rows):
+    """Trees of a HOMICV use them."""
+    X, Y = rows
+    names = [f"f{k}" for k in range(5)]
+    model = HOMI(kernel="rbf").fit(pd.DataFrame(X, columns=names), Y)
+    assert facts(model).model.feature_names == names
 
 
 def test_neighbors_of_a_kernel_are_named(rows):

@@ -303,6 +303,8 @@ def test_decisions_are_made_by_key_downloaded_and_applied(six, tmp_path):
     listed.press("a")
     listed.press("k")
     listed.press("u")
+    listed.press("a")
+    listed.press("u")
     with six.page.expect_download() as download:
         six.one("#audit-download").click()
     assert download.value.suggested_filename == "decisions.csv"

@@ -16,7 +16,7 @@ from homi.methods.glocal import GLOCAL, _clusters
 from homi.methods.glocal_solver import (
     CYCLE,
     WARM_UP,
-    Problem,
+    GLOCALProblem,
     objective,
     random_correlations,
     random_start,
@@ -163,7 +163,7 @@ def make(seed=0, **options):
     masks = _clusters(
         X, model.n_clusters, model.standardize, np.random.RandomState(seed)
     )
-    problem = Problem.of(parts, model._weights(parts))
+    problem = GLOCALProblem.of(parts, model._weights(parts))
     literal = Literal(X, Y, masks, model)
     rng = np.random.RandomState(seed)
     state = random_start(problem, 3, rng)
@@ -322,7 +322,7 @@ def test_no_update_raises_the_objective(seed, whole, local, ridge, lam, n_latent
     model.set_params(n_latent=n_latent)
     rng = np.random.RandomState(seed)
     parts, _ = model._parts(X, Y, rng)
-    problem = Problem.of(parts, model._weights(parts))
+    problem = GLOCALProblem.of(parts, model._weights(parts))
     state = update_V(problem, random_start(problem, n_latent, rng))
     for updates in (WARM_UP, CYCLE):
         if updates is CYCLE:

@@ -14,9 +14,9 @@ from conftest import random_rows as rows_and_labels
 from homi import HOMI
 from homi.graph import Neighbors, laplacian, nearest, neighbor_laplacian
 from homi.graph.approximate import TARGET_RECALL, ApproximateSearch
-from homi.graph.best import Best
 from homi.graph.block_pairs import found_among
 from homi.graph.choose import choose_graph
+from homi.graph.top_scores import TopScores
 
 repeatable = settings(derandomize=True, max_examples=60)
 
@@ -418,7 +418,7 @@ def best_of_all(scores, k):
 
 
 def collected(scores, k, height, width):
-    best = Best(len(scores), k)
+    best = TopScores(len(scores), k)
     for column in range(0, scores.shape[1], width):
         for row in range(0, len(scores), height):
             best.add(scores[row : row + height, column : column + width], row, column)

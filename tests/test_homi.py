@@ -234,8 +234,11 @@ def test_sparse_rows_keep_their_zeros(rows, monkeypatch):
 
 def test_unconverged_fits_say_so(rows):
     X, Y = rows
-    with pytest.warns(ConvergenceWarning, match="after 2 sweeps without converging"):
+    said = "after 2 sweeps without converging"
+    with pytest.warns(ConvergenceWarning, match=said) as found:
         HOMI(max_iter=2).fit(X, Y)
+    # It names the line of the user, not one of the library or of scikit-learn.
+    assert found[0].filename == __file__
 
 
 def test_the_seed_is_respected(rows):

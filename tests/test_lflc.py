@@ -56,7 +56,7 @@ class Literal:
             "loss": 0.5 * np.sum((self.Y - self.X @ (W + V)) ** 2),
             "coarse": self.coarse * sum(np.sqrt(np.sum(w**2)) for w in W),
             "fine": self.model.lam * np.sum(np.abs(V)),
-            "ties": 0.5 * self.model.eta * np.trace(F @ self.L @ F.T),
+            "similarity": 0.5 * self.model.eta * np.trace(F @ self.L @ F.T),
         }
 
     def total(self, W, V):
@@ -138,7 +138,7 @@ def test_gradients_of_the_twin():
 
     def smooth(pair):
         terms = literal.terms(*pair)
-        return terms["loss"] + terms["ties"]
+        return terms["loss"] + terms["similarity"]
 
     gradient = np.stack(literal.gradients(*pair))
     for index in np.ndindex(pair.shape):
@@ -188,7 +188,7 @@ def test_both_parts_are_used_between():
 def test_ties_pull_the_coarse_part_together():
     weak, _ = fitted(eta=0.01, balance=0.2)
     strong, _ = fitted(eta=10.0, balance=0.2)
-    shares = [model.history_[-1]["ties"] for model in (weak, strong)]
+    shares = [model.history_[-1]["similarity"] for model in (weak, strong)]
     assert shares[1] / 10.0 < shares[0] / 0.01
 
 

@@ -20,10 +20,14 @@ from homi.paper.cell_verdicts import (
     EXPLAINED,
     NO_DATA,
     OPEN,
+    POSSIBLE,
     REPRODUCED,
+    SHARES,
     cell_verdicts,
+    common_settings,
     deviation_checks,
     is_met,
+    met_settings,
     tried_settings,
 )
 from homi.paper.printed import Printed, printed_results
@@ -159,9 +163,49 @@ def test_settings_on_all_folds_or_on_the_first():
     assert both.attrs["folds"] == 2
     assert list(both.index) == settings[:1]
     assert both["hamming_loss"].tolist() == [0.75]
-    first = tried_settings(tried, "yeast", first_fold=True)
-    assert first.attrs["folds"] == 1
+    first = tried_settings(tried, "yeast", folds=1)
     assert first["hamming_loss"].tolist() == [0.25, 0.5]
+
+
+def test_a_cell_is_possible_if_the_nearest_setting_meets_it_on_five_folds(paper):
+    near = paper.tried.iloc[[1]]
+    five = pd.concat([near.assign(fold=fold) for fold in range(1, 5)])
+    for shift, verdict in ((0.0, POSSIBLE), (0.1, OPEN)):
+        others = five.assign(ranking_loss=five["ranking_loss"] + shift)
+        given = replace(paper, tried=pd.concat([paper.tried, others]))
+        found = {(item.dataset, item.metric): item for item in cell_verdicts(given)}
+        assert found["CAL500", "ranking_loss"].verdict == verdict
+    assert found["CAL500", "one_error"].cause == (
+        "raw, γ = 3, s = 10, λ = 1, 2 sweeps: 0.1000 ± 0.0000"
+    )
+
+
+def test_label_shares_alone_may_meet_a_row(paper):
+    shares = paper.tried.iloc[[1]].assign(rows=SHARES, gamma=0.0, sweeps=0)
+    grid = pd.concat([shares, paper.tried.assign(ranking_loss=[0.5, 0.18])])
+    grid = grid.assign(hamming_loss=0.135)
+    five = pd.concat([grid.assign(fold=fold) for fold in range(5)])
+    met = met_settings(five, "CAL500")
+    assert met["ranking_loss"].to_dict() == {
+        (SHARES, 0.0, 10, 1.0, 0, 5): True,
+        ("raw", 1.0, 10, 1.0, 2, 5): False,
+        ("raw", 3.0, 10, 1.0, 2, 5): True,
+    }
+    results = paper.results.assign(fit=1.0, predict=0.0)
+    given = replace(paper, results=results, tried=five)
+    text = markdown(Page("", "", (cells_section(given),)))
+    assert "all with γ of 3 or more" in text
+    assert "they meet all three losses of CAL500" in text
+
+
+def test_the_nearest_setting_of_all_data_sets(paper):
+    other = paper.tried.assign(dataset="yeast", ranking_loss=[0.171, 0.5])
+    tried = pd.concat([paper.tried, other, other.iloc[:1].assign(dataset="scene")])
+    found = common_settings(tried, ["CAL500", "yeast", "scene"])
+    assert list(found.columns) == ["CAL500", "yeast", "scene"]
+    assert len(found) == 1
+    found = common_settings(tried, ["CAL500", "yeast"])
+    assert [setting[1] for setting in found.index] == [1.0, 3.0]
 
 
 def test_whitened_results_that_are_missing_are_named_with_their_time(paper):

@@ -19,7 +19,7 @@ from homi.estimators import all_estimators
 from homi.thresholds import TunedThresholds
 
 CLASSES = dict(all_estimators())
-PAGE = Path(__file__).parents[1] / "docs" / "labels.md"
+PAGE = Path(__file__).parents[1] / "docs" / "known_labels.md"
 
 #: Without inner folds and samples, in which copies of a row would be apart.
 OPTIONS = {

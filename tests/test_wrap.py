@@ -106,7 +106,9 @@ def test_history_is_the_objective_and_falls(shape, standardize):
 def make_problem(X, Y, lam):
     """The problem in its own basis, and E, of rows that are centered."""
     moments = Moments.from_rows(X - X.mean(axis=0), Y - Y.mean(axis=0))
-    return wrap_solver.Problem.of(moments, laplacian(cosine_similarity(Y.T @ Y)), *lam)
+    return wrap_solver.WRAPProblem.of(
+        moments, laplacian(cosine_similarity(Y.T @ Y)), *lam
+    )
 
 
 @pytest.fixture(params=["plain", "wide", "many labels"])

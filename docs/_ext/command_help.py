@@ -48,7 +48,7 @@ def _below(command: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 
 def help_of(path: tuple[str, ...]) -> str:
-    """The help of one command, without colours and in lines of WIDTH characters."""
+    """The help of one command, without colors and in lines of WIDTH characters."""
     plain = {"COLUMNS": str(WIDTH), "NO_COLOR": "1"}
     runner = CliRunner(env=plain)
     result = runner.invoke(homi_app, [*path, "--help"], prog_name="homi")

@@ -24,18 +24,18 @@ _MODULES = {
     "HOMI": "homi.estimators",
     "HOMICV": "homi.estimators",
     "fit_stream": "homi.streams",
-    "predict_tags": "homi.answers",
+    "predict_tags": "homi.named_predictions",
     "table_model": "homi.tables",
-    "top_k": "homi.answers",
-    "why": "homi.answers",
+    "top_k": "homi.named_predictions",
+    "why": "homi.named_predictions",
 }
 
 #: Public modules: attributes of the package without an import of their own.
 _PUBLIC = ("datasets", "estimators", "io", "metrics", "streams", "tables", "thresholds")
 
 if TYPE_CHECKING:
-    from homi.answers import predict_tags, top_k, why
     from homi.estimators import HOMI, HOMICV
+    from homi.named_predictions import predict_tags, top_k, why
     from homi.streams import fit_stream
     from homi.tables import table_model
 else:

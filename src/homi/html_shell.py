@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from string import Template
 
-#: Nothing is loaded: styles and scripts stand inside the page, images as data.
+#: Nothing is loaded: styles and scripts are inside the page, images as data.
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
     "img-src data:; base-uri 'none'; form-action 'none'"

@@ -15,7 +15,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from homi import memory
-from homi.base.answers import NamedAnswersMixin, like_frame
+from homi.base.named_predictions import NamedPredictionsMixin, like_frame
 from homi.base.tags import indicator_of, tag_rows
 from homi.base.targets import Target, check_target
 from homi.base.validation import check_rows, checks_parameters
@@ -29,7 +29,7 @@ TAIL = 0.05
 
 
 class MultiLabelClassifier(
-    NamedAnswersMixin,
+    NamedPredictionsMixin,
     ClassifierMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
     ABC,

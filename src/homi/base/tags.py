@@ -11,8 +11,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import MultiLabelBinarizer
 
-from homi.base.validation import warn
 from homi.typing import Indices, Mask, Matrix, MatrixLike, Names, Values
+from homi.warn import warn
 
 #: The tags of one row. Arrow and polars give an array for each.
 Tags = Collection[str]
@@ -68,7 +68,7 @@ def _holds_names(row: Collection[object]) -> bool:
 
 
 def _check_lengths(rows: Sequence[Any]) -> None:
-    """Refuse tags that are no strings, which no indicator matrix can be."""
+    """Raise ValueError for tags that are not strings."""
     lengths = {len(row) for row in rows if isinstance(row, list | tuple)}
     if len(lengths) > 1:
         raise ValueError(

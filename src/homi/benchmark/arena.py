@@ -151,18 +151,54 @@ def ranked(results: Results, chosen: Chosen, metric: str) -> pd.DataFrame:
     return stopped_last(means, greater_is_better=greater(metric))
 
 
-def ranks_table(results: Results, chosen: Chosen, metrics: dict[str, str]) -> Table:
-    """Return average ranks with their intervals."""
-    columns = {}
-    for metric in metrics:
+def verdicts_table(results: Results, chosen: Chosen) -> Table:
+    """Return HOMICV and its best rival by each metric, with uncertainty."""
+    rivals = [m for m in chosen.methods if not m.startswith(OURS)]
+    rows = []
+    for metric, title in QUALITY.items():
         means, up = ranked(results, chosen, metric), greater(metric)
         ranks = average_ranks(means, greater_is_better=up)
         ends = rank_intervals(means, greater_is_better=up)
+        best = str(ranks[rivals].idxmin())
+        shown_ranks = (
+            f"{ranks[m]:.1f} ({ends.low[m]:.1f}–{ends.high[m]:.1f})"
+            for m in (OURS, best)
+        )
+        ours, theirs = shown_ranks
+        place = int((ranks < ranks[OURS]).sum()) + 1
+        text = (
+            str(place),
+            shown(best),
+            theirs,
+            _verdict(results, chosen, metric, best),
+        )
+        rows.append((Entry(title), Entry(ours, place == 1), *map(Entry, text)))
+    caption = (
+        "HOMICV and its best rival by average rank. In brackets: 95 % bootstrap "
+        "interval over data sets. Record: wins–ties–losses of HOMICV against that "
+        "rival at one standard error over folds. p: Wilcoxon's signed-rank test over "
+        "data sets, adjusted by Holm's procedure for all entries"
+    )
+    columns = ("", "HOMICV", "place", "best rival", "its rank", "record, p")
+    return Table(caption, columns, tuple(rows))
+
+
+def _verdict(results: Results, chosen: Chosen, metric: str, rival: str) -> str:
+    """Return wins, ties and losses against a rival, and the adjusted p."""
+    found = wins_ties_losses(gaps(results, metric, rival).loc[chosen.datasets])
+    means = results.means(metric).loc[chosen.datasets, chosen.methods]
+    table = wilcoxon_holm(means, OURS, greater_is_better=greater(metric))
+    return f"{'–'.join(map(str, found))}, {table.loc[rival, 'p_holm']:.3f}"
+
+
+def ranks_table(results: Results, chosen: Chosen, metrics: dict[str, str]) -> Table:
+    """Return the average ranks of all entries by each metric."""
+    columns = {}
+    for metric in metrics:
+        means = ranked(results, chosen, metric)
+        ranks = average_ranks(means, greater_is_better=greater(metric))
         columns[metric] = [
-            Entry(
-                f"{ranks[m]:.1f} ({ends.low[m]:.1f}–{ends.high[m]:.1f})",
-                bool(ranks[m] == ranks.min()),
-            )
+            Entry(f"{ranks[m]:.1f}", bool(ranks[m] == ranks.min()))
             for m in chosen.methods
         ]
     rows = zip(*columns.values(), strict=True)
@@ -202,29 +238,6 @@ def costs_table(results: Results, chosen: Chosen) -> Table:
     return Table("Medians over data sets", titles, tuple(rows))
 
 
-def tests_table(results: Results, chosen: Chosen) -> Table:
-    """Return p values of HOMICV against each other entry."""
-    rivals = [m for m in chosen.methods if m != OURS]
-    columns = {}
-    for metric in QUALITY:
-        means = results.means(metric).loc[chosen.datasets, chosen.methods]
-        table = wilcoxon_holm(means, OURS, greater_is_better=greater(metric))
-        columns[metric] = [_p(table.loc[m]) for m in rivals]
-    rows = zip(*columns.values(), strict=True)
-    body = ((Entry(shown(m)), *r) for m, r in zip(rivals, rows, strict=True))
-    caption = (
-        "HOMICV against each entry: p of Wilcoxon's signed-rank test over data sets, "
-        "adjusted by Holm's procedure for the entries; + where the median difference "
-        "is in favor of HOMICV, − where it is not; bold below 0.05"
-    )
-    return Table(caption, ("", *QUALITY.values()), tuple(body))
-
-
-def _p(row: pd.Series) -> Entry:
-    sign = "+" if row["median"] > 0 else "−" if row["median"] < 0 else "="
-    return Entry(f"{sign} {row['p_holm']:.3f}", bool(row["p_holm"] < 0.05))
-
-
 def gaps(results: Results, metric: str, rival: str) -> pd.DataFrame:
     """Return differences by data set and fold, above 0 where HOMICV is better."""
     table = results.cells.set_index(["dataset", "fold", "method"])[metric].unstack()
@@ -233,20 +246,20 @@ def gaps(results: Results, metric: str, rival: str) -> pd.DataFrame:
 
 
 def records_table(results: Results, chosen: Chosen) -> Table:
-    """Return wins, ties and losses of HOMICV against each other entry."""
-    rivals = [m for m in chosen.methods if m != OURS]
-    rows = []
-    for m in rivals:
-        found = (
-            wins_ties_losses(gaps(results, metric, m).loc[chosen.datasets])
-            for metric in QUALITY
+    """Return the record of HOMICV against each other entry, and p values."""
+    rows = [
+        (
+            Entry(shown(m)),
+            *(Entry(_verdict(results, chosen, metric, m)) for metric in SHOWN),
         )
-        rows.append((Entry(shown(m)), *(Entry("–".join(map(str, r))) for r in found)))
+        for m in chosen.methods
+        if m != OURS
+    ]
     caption = (
-        "Wins–ties–losses of HOMICV at one standard error of the mean difference over "
-        "folds; data sets on which the entry is over the limit are left out"
+        "HOMICV against each entry: wins–ties–losses and p, as above. Data sets on "
+        "which the entry is over the limit are left out"
     )
-    return Table(caption, ("", *QUALITY.values()), tuple(rows))
+    return Table(caption, ("", *(QUALITY[m] for m in SHOWN)), tuple(rows))
 
 
 def not_first(results: Results, chosen: Chosen, where: str) -> list[str]:
@@ -274,9 +287,12 @@ def not_first(results: Results, chosen: Chosen, where: str) -> list[str]:
 def instead(results: Results) -> Table:
     """Return the entry of each data set that is clearly better than HOMICV."""
     rows = []
+    whole = results.whole()
+    ours = whole.get(OURS, {})
     for dataset in results.experiment.datasets:
-        better = (Entry(_better(results, dataset, metric)) for metric in SHOWN)
-        rows.append((Entry(dataset), *better))
+        if ours.get(dataset, False):
+            better = (Entry(_better(results, dataset, metric)) for metric in SHOWN)
+            rows.append((Entry(dataset), *better))
     titles = (QUALITY[metric] for metric in SHOWN)
     caption = (
         "The best entry of each data set, if its mean difference from HOMICV exceeds "
@@ -287,8 +303,6 @@ def instead(results: Results) -> Table:
 
 def _better(results: Results, dataset: str, metric: str) -> str:
     means, whole = results.means(metric), results.whole()
-    if dataset not in whole.index or not whole.loc[dataset].get(OURS, False):
-        return NOT_RUN
     row = means.loc[dataset].where(whole.loc[dataset]).dropna()
     best = str(row.idxmax() if greater(metric) else row.idxmin())
     if best == OURS:
@@ -300,14 +314,17 @@ def _better(results: Results, dataset: str, metric: str) -> str:
 
 
 def values_table(results: Results, metric: str) -> Table:
-    """Return the values of a metric on every data set."""
+    """Return the values of a metric on every data set that was run."""
     means, whole = results.means(metric), results.whole()
     stopped, fits = results.is_stopped(), results.means("fit")
+    datasets = [d for d in results.experiment.datasets if d in whole.index]
     rows = []
     for m in results.experiment.methods:
         entries = []
-        for d in results.experiment.datasets:
-            if d not in whole.index or m not in whole or not whole.loc[d, m]:
+        if m not in whole:
+            continue
+        for d in datasets:
+            if not whole.loc[d, m]:
                 entries.append(Entry(NOT_RUN))
             elif stopped.loc[d, m]:
                 entries.append(Entry(f"over the limit ({fits.loc[d, m]:.0f} s)"))
@@ -316,23 +333,27 @@ def values_table(results: Results, metric: str) -> Table:
                 top = others.max() if greater(metric) else others.min()
                 entries.append(Entry(f"{value:.4f}", bool(value == top)))
         rows.append((Entry(shown(m)), *entries))
-    return Table(QUALITY[metric], ("", *results.experiment.datasets), tuple(rows))
+    return Table(QUALITY[metric], ("", *datasets), tuple(rows))
 
 
 def missing_line(results: Results) -> str:
-    """Say what has not been run."""
+    """Say what has not been run, data sets that lack the same entries together."""
     whole, experiment = results.whole(), results.experiment
-    lines = []
+    lacking: dict[tuple[str, ...], list[str]] = {}
     for d in experiment.datasets:
-        lacking = [
+        out = tuple(
             shown(m)
             for m in experiment.methods
             if d not in whole.index or m not in whole or not whole.loc[d, m]
-        ]
-        if len(lacking) == len(experiment.methods):
-            lines.append(f"- {d}: nothing.")
-        elif lacking:
-            lines.append(f"- {d}: all but {', '.join(lacking)}.")
+        )
+        lacking.setdefault(out, []).append(d)
+    nothing = tuple(map(shown, experiment.methods))
+    lines = [
+        f"- {', '.join(datasets)}: "
+        + ("nothing." if out == nothing else f"all but {', '.join(out)}.")
+        for out, datasets in lacking.items()
+        if out
+    ]
     if not lines:
         return "All cells have been run.\n"
     return "Not everything has been run. There is:\n\n" + "\n".join(lines) + "\n"

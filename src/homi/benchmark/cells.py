@@ -41,7 +41,7 @@ class Cell:
 
 @dataclass(frozen=True, order=True)
 class Study:
-    """One look at all rows of a data set; ``kind`` is one of ``STUDIES``."""
+    """A study of all rows of a data set; ``kind`` is one of ``STUDIES``."""
 
     protocol: str
     dataset: str

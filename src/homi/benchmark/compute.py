@@ -22,7 +22,7 @@ from homi.benchmark.cells import USUAL_AUC, Cell, Record, Study, Task
 from homi.benchmark.experiment import Ask, Experiment, Search
 from homi.benchmark.measures import Outcome, measure
 from homi.benchmark.methods import EVERYTHING, variant
-from homi.benchmark.protocols import Rows, Split, fold_of_rows, rows_of, split
+from homi.benchmark.protocols import PreparedRows, Split, fold_of_rows, rows_of, split
 from homi.benchmark.studies import FIND
 from homi.benchmark.usage import Usage, cost
 from homi.datasets.cache import file_sha256
@@ -192,14 +192,14 @@ def _make(method: str, parameters: Fields, seed: int) -> Any:
     return model
 
 
-def _chosen(cell: Cell, ask: Ask, train: Rows, seed: int) -> Fields:
+def _chosen(cell: Cell, ask: Ask, train: PreparedRows, seed: int) -> Fields:
     """Return the best of some points of the paper's grid on validation rows."""
     if ask.search is None:
         return {}
     rows = train_test_split(
         np.arange(len(train.Y)), test_size=ask.search.validation, random_state=seed
     )
-    learn, held_out = (Rows(train.X[part], train.Y[part]) for part in rows)
+    learn, held_out = (PreparedRows(train.X[part], train.Y[part]) for part in rows)
     metric = METRICS[ask.search.metric]
     values = []
     points = _points(cell.method, ask.search, seed)

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
-#: A process that waits for something is ended after so many times its limit.
+#: Wall-clock limit, as a multiple of the processor time: ends processes that wait.
 _PATIENCE = 4
 #: Seconds after the soft limit of processor time until the process is killed.
 _GRACE = 30
-#: What an allocation that failed calls itself outside Python.
+#: Messages of allocations that failed outside Python.
 _NO_MEMORY = ("bad_alloc", "bad allocation", "Unable to allocate", "out of memory")
 
 
@@ -91,7 +91,7 @@ def _work(
         sender.send(("memory", ""))
     except TimeoutError:  # of a process that this one has started
         sender.send(("time", ""))
-    except Exception as error:  # whatever it is, it belongs to this call
+    except Exception as error:  # any error concerns this call only
         message = f"{type(error).__name__}: {error}"
         lacks = any(words in message for words in _NO_MEMORY)
         sender.send(("memory" if lacks else "failed", message))

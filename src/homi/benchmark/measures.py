@@ -22,7 +22,7 @@ class HeldOut(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """True labels of the test rows, the answers of a method, and its held-out part.
+    """True labels of the test rows, the output of a method, and its held-out part.
 
     ``known`` and ``held_out`` are labels and scores of training rows that the scores
     were not fitted to: thresholds are chosen on them.

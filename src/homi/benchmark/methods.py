@@ -19,9 +19,9 @@ from homi.benchmark.baselines import (
     TunedNystroemRidge,
     TunedRidge,
 )
-from homi.benchmark.elsewhere import BoomerRival, XRFMRival
 from homi.benchmark.homicv_variants import BestHOMI
 from homi.benchmark.rival_distances import DistancesRival
+from homi.benchmark.rival_environments import BoomerRival, XRFMRival
 from homi.benchmark.rival_trees import (
     CatBoostRival,
     ExtraTreesRival,

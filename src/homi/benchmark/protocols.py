@@ -19,7 +19,7 @@ from homi.datasets.registry import registry
 from homi.typing import Matrix
 
 
-class Rows(NamedTuple):
+class PreparedRows(NamedTuple):
     """Rows and labels of a data set, prepared by a protocol."""
 
     X: Matrix
@@ -29,8 +29,8 @@ class Rows(NamedTuple):
 class Split(NamedTuple):
     """Training rows, test rows, and the numbers of the test rows."""
 
-    train: Rows
-    test: Rows
+    train: PreparedRows
+    test: PreparedRows
     test_indices: NDArray[np.intp]
 
 
@@ -47,7 +47,9 @@ def split(protocol: str, dataset: str, fold: int, folds: int) -> Split:
     if registry()[dataset].counts:
         tfidf = TfidfTransformer().fit(known)
         known, new = tfidf.transform(known), tfidf.transform(new)
-    return Split(Rows(known, rows.Y[train]), Rows(new, rows.Y[test]), test)
+    return Split(
+        PreparedRows(known, rows.Y[train]), PreparedRows(new, rows.Y[test]), test
+    )
 
 
 def fold_of_rows(protocol: str, dataset: str, n: int, folds: int) -> NDArray[np.intp]:
@@ -61,18 +63,18 @@ def fold_of_rows(protocol: str, dataset: str, n: int, folds: int) -> NDArray[np.
 
 
 @lru_cache(maxsize=1)
-def rows_of(protocol: str, dataset: str) -> Rows:
+def rows_of(protocol: str, dataset: str) -> PreparedRows:
     """Return all rows of a data set, prepared by a protocol and not yet split."""
     return PROTOCOLS[protocol](dataset)
 
 
-def clean(dataset: str) -> Rows:
+def clean(dataset: str) -> PreparedRows:
     """Return the data set as it is; everything is learned from a training fold."""
     X, Y, *_ = load(dataset)
-    return Rows(X, Y)
+    return PreparedRows(X, Y)
 
 
-def whitened(dataset: str) -> Rows:
+def whitened(dataset: str) -> PreparedRows:
     """Prepare rows as the authors' script does: whiten all of them before any split.
 
     Its loader reads the training half of enron and bibtex twice and takes the second
@@ -83,13 +85,13 @@ def whitened(dataset: str) -> Rows:
         first = np.arange(DOUBLED[dataset])
         rows = np.concatenate([first, first])
         X, Y = X[rows], Y[rows]
-    return Rows(whiten(X.toarray() if sparse.issparse(X) else X), Y)
+    return PreparedRows(whiten(X.toarray() if sparse.issparse(X) else X), Y)
 
 
 #: Rows of the training files that the authors' loader stacks on themselves.
 DOUBLED = {"enron": 1123, "bibtex": 4880}
 
-PROTOCOLS: dict[str, Callable[[str], Rows]] = {
+PROTOCOLS: dict[str, Callable[[str], PreparedRows]] = {
     "clean": clean,
     "whitened": whitened,
     "as-published": whitened,

@@ -87,7 +87,7 @@ def _fault_of_cell(record: Fields) -> str | None:
 def _fault_of_findings(found: Fields, kinds: dict[str, _Is]) -> str | None:
     if found.keys() != kinds.keys():
         differ = sorted(found.keys() ^ kinds.keys())
-        return f"{said(differ[0])} is not there, or not to be there"
+        return f"{said(differ[0])} is missing, or should not be there"
     for name, is_right in kinds.items():
         if not is_right(found[name]):
             return f"{name} is {said(found[name])}"

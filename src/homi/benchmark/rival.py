@@ -36,19 +36,19 @@ _COMPARED = 4000
 _DENSE, _SPARSE = ("standard", "maxabs"), ("standard", "none")
 
 
-class Rows(NamedTuple):
+class LabeledRows(NamedTuple):
     """Features and labels."""
 
     X: Matrix
     Y: Mask
 
-    def take(self, rows: Indices) -> Rows:
+    def take(self, rows: Indices) -> LabeledRows:
         """Return some of the rows."""
-        return Rows(self.X[rows], self.Y[rows])
+        return LabeledRows(self.X[rows], self.Y[rows])
 
 
 class Answers(NamedTuple):
-    """What a method says of rows: scores, predicted labels, probabilities."""
+    """Output of a method for rows: scores, predicted labels, probabilities."""
 
     scores: Array
     labels: Mask
@@ -91,12 +91,14 @@ class Rival(MultiLabelClassifier):
     def __init__(self, random_state: RandomState = None) -> None:
         self.random_state = random_state
 
-    def _settings(self, rows: Rows) -> list[Fields]:
+    def _settings(self, rows: LabeledRows) -> list[Fields]:
         """Return the settings to compare."""
         return [{}]
 
     @abstractmethod
-    def _fit_model(self, rows: Rows, setting: Fields, held: Rows | None) -> Any:
+    def _fit_model(
+        self, rows: LabeledRows, setting: Fields, held: LabeledRows | None
+    ) -> Any:
         """Fit a model; one that stops early watches the held-out rows if given."""
 
     @abstractmethod
@@ -110,7 +112,7 @@ class Rival(MultiLabelClassifier):
     def fit(self, X: MatrixLike, y: MatrixLike) -> Self:
         """Compare the settings, then fit the best one to all rows."""
         given, target = self._check_fit_input(X, y)
-        rows = Rows(given, dense(target.indicator) > 0)
+        rows = LabeledRows(given, dense(target.indicator) > 0)
         best = self._best(rows)
         held_out, self.setting_ = best.held_out, best.settled
         self._maps: CalibrationMaps | None = None
@@ -123,7 +125,7 @@ class Rival(MultiLabelClassifier):
         self.model_ = self._fit_model(rows, self.setting_, None)
         return self
 
-    def _best(self, rows: Rows) -> _Tried:
+    def _best(self, rows: LabeledRows) -> _Tried:
         """Return the best setting, tried on all rows."""
         settings, n = self._settings(rows), len(rows.Y)
         if len(settings) == 1:
@@ -135,7 +137,7 @@ class Rival(MultiLabelClassifier):
         best = max((self._tried(sample, s) for s in settings), key=_value_of)
         return self._tried(rows, best.setting)
 
-    def _tried(self, rows: Rows, setting: Fields) -> _Tried:
+    def _tried(self, rows: LabeledRows, setting: Fields) -> _Tried:
         held, scores, models = [], [], []
         for learn, rest in _parts(len(rows.Y), self._seed()):
             new = rows.take(rest)

@@ -10,7 +10,7 @@ from sklearn.metrics import pairwise_distances
 
 from homi.arrays import dense
 from homi.benchmark.measures import HeldOut
-from homi.benchmark.rival import Rival, Rows, scaler, scalings
+from homi.benchmark.rival import LabeledRows, Rival, scaler, scalings
 from homi.metrics import ranking_loss
 from homi.thresholds import fit_maps
 from homi.thresholds.calibrate import SHRINKAGE
@@ -51,7 +51,7 @@ class DistancesRival(Rival):
     def fit(self, X: MatrixLike, y: MatrixLike) -> Self:
         """Choose by leave-one-out, from one factorization for each scaling."""
         given, target = self._check_fit_input(X, y)
-        rows = Rows(given, dense(target.indicator) > 0)
+        rows = LabeledRows(given, dense(target.indicator) > 0)
         best: tuple[float, _Model, Array] | None = None
         for name in scalings(rows.X):
             found = self._fit_model(rows, {"scale": name}, None)
@@ -63,7 +63,9 @@ class DistancesRival(Rival):
         self.held_out_ = HeldOut(np.arange(len(scores)), self._mapped(scores))
         return self
 
-    def _fit_model(self, rows: Rows, setting: Fields, held: Rows | None) -> Any:
+    def _fit_model(
+        self, rows: LabeledRows, setting: Fields, held: LabeledRows | None
+    ) -> Any:
         """Return the leave-one-out loss, the model and the leave-one-out scores."""
         first = scaler(setting["scale"], rows.X).fit(rows.X)
         X, Y = first.transform(rows.X), rows.Y.astype(np.float64)

@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
 
-from homi.benchmark.rival import Rival, Rows
+from homi.benchmark.rival import LabeledRows, Rival
 from homi.extras import optional
 from homi.typing import Array, Fields, Matrix
 
@@ -36,13 +36,15 @@ class ForestRival(Rival):
 
     _forest: type[BaseEstimator] = RandomForestRegressor
 
-    def _settings(self, rows: Rows) -> list[Fields]:
+    def _settings(self, rows: LabeledRows) -> list[Fields]:
         leaves = (1, 3) if rows.Y.size <= _MANY else (5, 10)
         grid = [(leaf, "sqrt") for leaf in leaves] + [(leaves[0], 0.2)]
         grid += [(leaves[0], 0.5)] if rows.X.shape[1] <= _FEW_FEATURES else []
         return [{"min_samples_leaf": leaf, "max_features": m} for leaf, m in grid]
 
-    def _fit_model(self, rows: Rows, setting: Fields, held: Rows | None) -> Any:
+    def _fit_model(
+        self, rows: LabeledRows, setting: Fields, held: LabeledRows | None
+    ) -> Any:
         # A third of the trees ranks settings as well.
         n_trees = 300 if held is None else 100
         forest = self._forest(n_trees, **setting, random_state=self._seed())
@@ -63,7 +65,7 @@ class _Boosted(Rival):
 
     @abstractmethod
     def _boost(
-        self, rows: Rows, setting: Fields, rounds: Any, held: Rows | None
+        self, rows: LabeledRows, setting: Fields, rounds: Any, held: LabeledRows | None
     ) -> Any:
         """Fit trees for a number of rounds, or until held-out rows gain nothing."""
 
@@ -71,7 +73,9 @@ class _Boosted(Rival):
     def _rounds(self, model: Any) -> Any:
         """Return the number of rounds of a model, or of each of its labels."""
 
-    def _fit_model(self, rows: Rows, setting: Fields, held: Rows | None) -> Any:
+    def _fit_model(
+        self, rows: LabeledRows, setting: Fields, held: LabeledRows | None
+    ) -> Any:
         trees = {key: setting[key] for key in setting if key != "rounds"}
         return self._boost(rows, trees, setting.get("rounds", _ROUNDS), held)
 
@@ -84,11 +88,11 @@ class _Boosted(Rival):
 class LightGBMRival(_Boosted):
     """LightGBM, one model for each label: the number of leaves is tuned."""
 
-    def _settings(self, rows: Rows) -> list[Fields]:
+    def _settings(self, rows: LabeledRows) -> list[Fields]:
         return [{"num_leaves": leaves} for leaves in (7, 31)]
 
     def _boost(
-        self, rows: Rows, setting: Fields, rounds: Any, held: Rows | None
+        self, rows: LabeledRows, setting: Fields, rounds: Any, held: LabeledRows | None
     ) -> Any:
         with optional("LightGBM in the arena"):
             import lightgbm
@@ -138,11 +142,11 @@ class LightGBMRival(_Boosted):
 class XGBoostRival(_Boosted):
     """XGBoost, a tree for each label in every round: the depth is tuned."""
 
-    def _settings(self, rows: Rows) -> list[Fields]:
+    def _settings(self, rows: LabeledRows) -> list[Fields]:
         return [{"max_depth": depth} for depth in (3, 6)]
 
     def _boost(
-        self, rows: Rows, setting: Fields, rounds: Any, held: Rows | None
+        self, rows: LabeledRows, setting: Fields, rounds: Any, held: LabeledRows | None
     ) -> Any:
         with optional("XGBoost in the arena"):
             import xgboost
@@ -177,11 +181,11 @@ class XGBoostRival(_Boosted):
 class CatBoostRival(_Boosted):
     """CatBoost with its multi-label loss: the depth is tuned."""
 
-    def _settings(self, rows: Rows) -> list[Fields]:
+    def _settings(self, rows: LabeledRows) -> list[Fields]:
         return [{"depth": depth} for depth in (4, 6)]
 
     def _boost(
-        self, rows: Rows, setting: Fields, rounds: Any, held: Rows | None
+        self, rows: LabeledRows, setting: Fields, rounds: Any, held: LabeledRows | None
     ) -> Any:
         with optional("CatBoost in the arena"):
             from catboost import CatBoostClassifier

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
+from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.kernel_approximation import Nystroem
@@ -21,8 +22,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, LinearSVC
 
 from homi.arrays import dense
+from homi.base.classifier import strictly_inside
 from homi.benchmark.measures import HeldOut
-from homi.benchmark.rival import Rival, Rows, scaler, scalings
+from homi.benchmark.rival import LabeledRows, Rival, scaler, scalings
 from homi.estimators import (
     HOMI,
     HOMICV,
@@ -38,10 +40,12 @@ class _Pipeline(Rival):
     """A scaler, and an estimator of scikit-learn for all labels."""
 
     @abstractmethod
-    def _estimator(self, setting: Fields, rows: Rows) -> BaseEstimator:
+    def _estimator(self, setting: Fields, rows: LabeledRows) -> BaseEstimator:
         """Return the steps after the scaling."""
 
-    def _fit_model(self, rows: Rows, setting: Fields, held: Rows | None) -> Any:
+    def _fit_model(
+        self, rows: LabeledRows, setting: Fields, held: LabeledRows | None
+    ) -> Any:
         first = scaler(setting.get("scale", "standard"), rows.X)
         pipeline = make_pipeline(first, self._estimator(setting, rows))
         return pipeline.fit(rows.X, rows.Y.astype(int))
@@ -50,13 +54,13 @@ class _Pipeline(Rival):
         return np.asarray(model.decision_function(X)).reshape(X.shape[0], -1)
 
 
-def _grid(rows: Rows, name: str, **values: tuple[float, ...]) -> list[Fields]:
+def _grid(rows: LabeledRows, name: str, **values: tuple[float, ...]) -> list[Fields]:
     """Return settings of one parameter for each way of scaling."""
     return [{"scale": s, name: v} for s in scalings(rows.X) for v in values[s]]
 
 
 def _kernel_grid(
-    rows: Rows, scales: Sequence[str], widths: Sequence[float]
+    rows: LabeledRows, scales: Sequence[str], widths: Sequence[float]
 ) -> list[Fields]:
     """Return widths of a Gaussian kernel, in squared lengths of scaled rows."""
     n, m = rows.X.shape
@@ -69,7 +73,7 @@ def _kernel_grid(
 class LogisticRival(_Pipeline):
     """One-vs-rest logistic regression: C and the scaling are tuned."""
 
-    def _settings(self, rows: Rows) -> list[Fields]:
+    def _settings(self, rows: LabeledRows) -> list[Fields]:
         return _grid(
             rows,
             "C",
@@ -78,7 +82,7 @@ class LogisticRival(_Pipeline):
             none=(0.1, 1.0, 10.0, 100.0),
         )
 
-    def _estimator(self, setting: Fields, rows: Rows) -> BaseEstimator:
+    def _estimator(self, setting: Fields, rows: LabeledRows) -> BaseEstimator:
         return OneVsRestClassifier(LogisticRegression(C=setting["C"], max_iter=300))
 
     def _respond(self, model: Any, X: Matrix) -> Array:
@@ -90,10 +94,10 @@ class RidgeRival(_Pipeline):
 
     _margins = True
 
-    def _settings(self, rows: Rows) -> list[Fields]:
+    def _settings(self, rows: LabeledRows) -> list[Fields]:
         return [{"scale": name} for name in scalings(rows.X)]
 
-    def _estimator(self, setting: Fields, rows: Rows) -> BaseEstimator:
+    def _estimator(self, setting: Fields, rows: LabeledRows) -> BaseEstimator:
         return RidgeClassifierCV(np.logspace(-3, 4, 15))
 
 
@@ -102,11 +106,11 @@ class NystroemRival(_Pipeline):
 
     _margins = True
 
-    def _settings(self, rows: Rows) -> list[Fields]:
+    def _settings(self, rows: LabeledRows) -> list[Fields]:
         scales = [s for s in scalings(rows.X) if s != "maxabs"]
         return _kernel_grid(rows, scales, (0.1, 0.3, 1.0, 3.0))
 
-    def _estimator(self, setting: Fields, rows: Rows) -> BaseEstimator:
+    def _estimator(self, setting: Fields, rows: LabeledRows) -> BaseEstimator:
         kernel = Nystroem(
             gamma=setting["gamma"],
             n_components=min(1000, len(rows.Y)),
@@ -120,7 +124,7 @@ class LinearSVMRival(_Pipeline):
 
     _margins = True
 
-    def _settings(self, rows: Rows) -> list[Fields]:
+    def _settings(self, rows: LabeledRows) -> list[Fields]:
         return _grid(
             rows,
             "C",
@@ -129,7 +133,7 @@ class LinearSVMRival(_Pipeline):
             none=(0.01, 0.1, 1.0, 10.0),
         )
 
-    def _estimator(self, setting: Fields, rows: Rows) -> BaseEstimator:
+    def _estimator(self, setting: Fields, rows: LabeledRows) -> BaseEstimator:
         machine = LinearSVC(C=setting["C"], dual="auto", random_state=self._seed())
         return OneVsRestClassifier(machine)
 
@@ -139,12 +143,12 @@ class RBFSVMRival(_Pipeline):
 
     _margins = True
 
-    def _settings(self, rows: Rows) -> list[Fields]:
+    def _settings(self, rows: LabeledRows) -> list[Fields]:
         scale = "none" if sparse.issparse(rows.X) else "standard"
         kernels = _kernel_grid(rows, (scale,), (0.3, 1.0, 3.0))
         return [{"C": C, **kernel} for C in (1.0, 10.0) for kernel in kernels]
 
-    def _estimator(self, setting: Fields, rows: Rows) -> BaseEstimator:
+    def _estimator(self, setting: Fields, rows: LabeledRows) -> BaseEstimator:
         machine = SVC(C=setting["C"], gamma=setting["gamma"], cache_size=500)
         return OneVsRestClassifier(machine)
 
@@ -156,7 +160,9 @@ class _Own(Rival):
     def _estimator(self, setting: Fields) -> MultiLabelClassifier:
         """Return the classifier."""
 
-    def _fit_model(self, rows: Rows, setting: Fields, held: Rows | None) -> Any:
+    def _fit_model(
+        self, rows: LabeledRows, setting: Fields, held: LabeledRows | None
+    ) -> Any:
         first = scaler(setting.get("scale", "standard"), rows.X)
         pipeline = make_pipeline(first, self._estimator(setting))
         return pipeline.fit(rows.X, rows.Y.astype(int))
@@ -168,7 +174,7 @@ class _Own(Rival):
 class MLkNNRival(_Own):
     """ML-kNN: the number of neighbors and the scaling are tuned."""
 
-    def _settings(self, rows: Rows) -> list[Fields]:
+    def _settings(self, rows: LabeledRows) -> list[Fields]:
         return [{"scale": s, "k": k} for s in scalings(rows.X) for k in (5, 10, 20)]
 
     def _estimator(self, setting: Fields) -> MultiLabelClassifier:
@@ -178,7 +184,7 @@ class MLkNNRival(_Own):
 class ChainsRival(_Own):
     """Ten classifier chains of logistic regressions: C and the scaling are tuned."""
 
-    def _settings(self, rows: Rows) -> list[Fields]:
+    def _settings(self, rows: LabeledRows) -> list[Fields]:
         small, large = (0.001, 0.01, 0.1), (1.0, 10.0, 100.0)
         return _grid(rows, "C", standard=small, maxabs=large, none=large)
 
@@ -195,7 +201,7 @@ class ChainsRival(_Own):
 class TreeChainsRival(_Own):
     """Five classifier chains of random forests of 30 trees: leaf size tuned."""
 
-    def _settings(self, rows: Rows) -> list[Fields]:
+    def _settings(self, rows: LabeledRows) -> list[Fields]:
         return [{"min_samples_leaf": leaf} for leaf in (1, 5)]
 
     def _estimator(self, setting: Fields) -> MultiLabelClassifier:
@@ -210,7 +216,7 @@ class TreeChainsRival(_Own):
 class PowersetRival(_Own):
     """A random forest of 300 trees whose classes are label sets; pruning is tuned."""
 
-    def _settings(self, rows: Rows) -> list[Fields]:
+    def _settings(self, rows: LabeledRows) -> list[Fields]:
         return [{"min_rows": least} for least in (1, 3)]
 
     def _estimator(self, setting: Fields) -> MultiLabelClassifier:
@@ -226,7 +232,9 @@ class PaperRival(_Own):
     def _estimator(self, setting: Fields) -> MultiLabelClassifier:
         return HOMI()
 
-    def _fit_model(self, rows: Rows, setting: Fields, held: Rows | None) -> Any:
+    def _fit_model(
+        self, rows: LabeledRows, setting: Fields, held: LabeledRows | None
+    ) -> Any:
         return self._estimator(setting).fit(rows.X, rows.Y.astype(int))
 
     def _respond(self, model: Any, X: Matrix) -> Array:
@@ -242,23 +250,25 @@ class NetworkRival(Rival):
 
     _NETWORKS, _EPOCHS, _PATIENCE = 3, 100, 8
 
-    def _settings(self, rows: Rows) -> list[Fields]:
+    def _settings(self, rows: LabeledRows) -> list[Fields]:
         return [
             {"scale": s, "alpha": a} for s in scalings(rows.X) for a in (1e-4, 1e-2)
         ]
 
-    def _fit_model(self, rows: Rows, setting: Fields, held: Rows | None) -> Any:
+    def _fit_model(
+        self, rows: LabeledRows, setting: Fields, held: LabeledRows | None
+    ) -> Any:
         first = scaler(setting["scale"], rows.X).fit(rows.X)
         X = first.transform(rows.X)
-        new = None if held is None else Rows(first.transform(held.X), held.Y)
+        new = None if held is None else LabeledRows(first.transform(held.X), held.Y)
         networks = [
-            self._train(Rows(X, rows.Y), setting, new, self._seed() + k)
+            self._train(LabeledRows(X, rows.Y), setting, new, self._seed() + k)
             for k in range(self._NETWORKS)
         ]
         return first, networks
 
     def _train(
-        self, rows: Rows, setting: Fields, held: Rows | None, seed: int
+        self, rows: LabeledRows, setting: Fields, held: LabeledRows | None, seed: int
     ) -> tuple[MLPClassifier, int]:
         network = MLPClassifier(
             (256,),
@@ -316,13 +326,15 @@ class HOMICVRival(Rival):
     def fit(self, X: MatrixLike, y: MatrixLike) -> Self:
         """Fit HOMICV, and keep its held-out scores."""
         given, target = self._check_fit_input(X, y)
-        rows = Rows(given, dense(target.indicator) > 0)
+        rows = LabeledRows(given, dense(target.indicator) > 0)
         self.setting_ = {}
         self.model_, scores = self._fit_model(rows, self.setting_, None)
         self.held_out_ = HeldOut(np.arange(len(scores)), scores)
         return self
 
-    def _fit_model(self, rows: Rows, setting: Fields, held: Rows | None) -> Any:
+    def _fit_model(
+        self, rows: LabeledRows, setting: Fields, held: LabeledRows | None
+    ) -> Any:
         """Return the model and its held-out scores."""
         model = HOMICV(
             trees="auto" if self.trees else False, random_state=self.random_state
@@ -336,4 +348,4 @@ class HOMICVRival(Rival):
         return self._respond(self.model_, X)
 
     def _probabilities(self, scores: Array) -> Array:
-        return self.model_._probabilities(scores)
+        return strictly_inside(expit(scores))

@@ -46,7 +46,7 @@ def sort_out(experiment: Experiment, directory: Path) -> Stored:
     """Read all results of an experiment, and separate those that are not current.
 
     Those that were asked for with something else are stale, as for :func:`missing`;
-    those of tasks that the experiment has not are foreign.
+    those of tasks that are not in the experiment are foreign.
     """
     wanted, found = set(experiment.tasks()), Stored([], [], [])
     for task, record in everything(directory).items():
@@ -100,7 +100,7 @@ def _outcome(
         if experiment.limit is None or isinstance(task, Study):
             return task, compute(experiment, task, commit)
         return task, _limited(experiment, commit, directory, task)
-    except Exception as error:  # whatever it is, it belongs to this task alone
+    except Exception as error:  # any error concerns this task only
         return task, f"{type(error).__name__}: {error}"
 
 

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from homi.benchmark.cells import Study
-from homi.benchmark.protocols import Rows, fold_of_rows
+from homi.benchmark.protocols import PreparedRows, fold_of_rows
 from homi.datasets import load
 from homi.datasets.summary import summarize
 from homi.estimators import HOMI
@@ -20,12 +20,12 @@ Found = Fields
 GAMMAS = (1.0, 0.01)
 
 
-def characteristics(study: Study, rows: Rows, parameters: Fields) -> Found:
+def characteristics(study: Study, rows: PreparedRows, parameters: Fields) -> Found:
     """Return sizes and label statistics (Tables 1 and 2) of the data set itself."""
     return asdict(summarize(load(study.dataset), study.dataset))
 
 
-def convergence(study: Study, rows: Rows, parameters: Fields) -> Found:
+def convergence(study: Study, rows: PreparedRows, parameters: Fields) -> Found:
     """Return the objective after each sweep (Figure 6), the paper's and joint ones."""
     return {
         sweep: [total(terms) for terms in _descent(rows, parameters, sweep)]
@@ -33,13 +33,13 @@ def convergence(study: Study, rows: Rows, parameters: Fields) -> Found:
     }
 
 
-def _descent(rows: Rows, parameters: Fields, sweep: str) -> list[Any]:
+def _descent(rows: PreparedRows, parameters: Fields, sweep: str) -> list[Any]:
     model: Any = HOMI
     whole = parameters | {"sweep": sweep, "tol": 0.0, "max_iter": 100}
     return model(**whole).fit(*rows).history_
 
 
-def correlations(study: Study, rows: Rows, parameters: Fields) -> Found:
+def correlations(study: Study, rows: PreparedRows, parameters: Fields) -> Found:
     """Return B for each γ of ``GAMMAS``, and the names of the labels (Figure 1)."""
     model: Any = HOMI
     found = {
@@ -50,7 +50,7 @@ def correlations(study: Study, rows: Rows, parameters: Fields) -> Found:
     return {"labels": load(study.dataset).label_names, "B": B}
 
 
-def folds(study: Study, rows: Rows, parameters: Fields) -> Found:
+def folds(study: Study, rows: PreparedRows, parameters: Fields) -> Found:
     """Return the test fold of each row, first row first."""
     of_rows = fold_of_rows(
         study.protocol, study.dataset, len(rows.Y), parameters["folds"]
@@ -58,7 +58,7 @@ def folds(study: Study, rows: Rows, parameters: Fields) -> Found:
     return {"fold_of_row": " ".join(map(str, of_rows))}
 
 
-FIND: dict[str, Callable[[Study, Rows, Fields], Found]] = {
+FIND: dict[str, Callable[[Study, PreparedRows, Fields], Found]] = {
     "characteristics": characteristics,
     "convergence": convergence,
     "correlations": correlations,

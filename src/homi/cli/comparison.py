@@ -17,13 +17,13 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from homi.answers import top_k
 from homi.atomic_write import whole_file
 from homi.benchmark.baselines import RandomForest
 from homi.datasets import load
 from homi.datasets.python_functions import Function, as_dataset, python_functions
 from homi.estimators import HOMI, HOMICV
 from homi.metrics import METRICS, PAPER_METRICS, evaluate
+from homi.named_predictions import top_k
 from homi.typing import Fields
 
 #: Called before each fit with the method and the fold.

@@ -30,8 +30,9 @@ from homi.typing import Fields, Matrix
 #: Numbers of an audit.
 _KINDS = {"row": int, "given": int, "probability": float, "score": float}
 
-#: Names of columns that tell a person which row it is.
-_SHOWN = {"id", "name", "title", "text", "url", "link", "path", "file", "image"}
+#: Columns that name a row, and columns to show beside its text.
+_NAMES = ("name", "title", "id")
+_SHOWN = ("url", "link", "path", "file", "image", "text")
 
 
 class Wanted(NamedTuple):
@@ -52,6 +53,7 @@ class Subject(NamedTuple):
     Y: Matrix = None
     test: Dataset | None = None
     wanted: Wanted | None = None
+    names: list[str] | None = None
     texts: list[str] | None = None
     audit: Fields | None = None
     other: OtherModel | None = None
@@ -68,7 +70,7 @@ class Subject(NamedTuple):
             y_test=None if test is None else test.Y,
             rows=None if wanted is None else wanted.features,
             row_labels=None if wanted is None else wanted.labels,
-            row_names=None if wanted is None else [wanted.name],
+            row_names=self.names if wanted is None else [wanted.name],
             row_texts=self.texts if wanted is None else None,
             audit=self.audit,
             other=self.other,
@@ -103,7 +105,8 @@ def of_model_file(
         opened = open_file(data)
         X = loaded.rows(opened, quiet=quiet)
         Y = loaded.labels(opened, choice, quiet=quiet)
-        subject = subject._replace(X=X, Y=Y, texts=_texts(opened, loaded))
+        names, texts = _row_names(opened, loaded), _texts(opened, loaded)
+        subject = subject._replace(X=X, Y=Y, names=names, texts=texts)
     if row is not None:
         place = rows or data
         if place is None:
@@ -146,14 +149,30 @@ def read_audit(path: Path) -> Fields:
     return columns
 
 
+def _row_names(file: File, loaded: LoadedModel) -> list[str] | None:
+    """Return the column that names the rows, if there is one: "id 17" for a number."""
+    unused = {n.lower(): n for n in _unused(file, loaded)}
+    for column in (unused[name] for name in _NAMES if name in unused):
+        names = file.texts([column])
+        if all(names):
+            return [f"{column} {n}" if n.isdigit() else n for n in names]
+    return None
+
+
 def _texts(file: File, loaded: LoadedModel) -> list[str] | None:
-    """Return the texts of the rows, or else a column of ids, links or paths."""
-    if loaded.text:
-        return file.texts(loaded.text)
+    """Return links, paths and texts of the rows, as far as there are any."""
+    unused = {n.lower(): n for n in _unused(file, loaded)}
+    shown = [unused[name] for name in _SHOWN if name in unused]
+    columns = [file.texts([name]) for name in (*shown, *loaded.text)]
+    rows = zip(*columns, strict=True)
+    return [" · ".join(filter(None, row)) for row in rows] if columns else None
+
+
+def _unused(file: File, loaded: LoadedModel) -> list[str]:
+    """Return the columns that are neither labels nor features."""
     features = [] if loaded.columns is None else loaded.columns.names
-    known = {*loaded.label_columns, *features}
-    shown = [n for n in file.names if n not in known and n.lower() in _SHOWN]
-    return file.texts(shown) if shown else None
+    known = {*loaded.label_columns, *features, *loaded.text}
+    return [] if file.raw is None else [n for n in file.names if n not in known]
 
 
 def _feature_names(loaded: LoadedModel) -> list[str]:

@@ -61,8 +61,7 @@ def _reason(known: Facts, row: Row, step: Any) -> str:
         similarity = row.similar.get(step.index)
         about = "" if similarity is None else f", similarity {similarity:.3g}"
         return f"like training row {step.index}{about}"
-    names = known.model.feature_names
-    name = names[step.index] if names else f"x{step.index}"
+    name = known.model.feature_names[step.index]
     return f"{name} = {row.values[step.index]:g}"
 
 

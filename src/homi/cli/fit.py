@@ -71,9 +71,11 @@ def _summary(facts: Fields) -> str:
         lines.append(f"Read as: {facts['read_as']}.")
     lines += facts.get("notes", [])
     if "imputed" in facts:
-        from homi.tables.columns import counted
+        from homi.tables.columns import text_of_counts
 
-        lines.append(f"Missing values were imputed: {counted(facts['imputed'])}.")
+        lines.append(
+            f"Missing values were imputed: {text_of_counts(facts['imputed'])}."
+        )
     if facts["model"] == "HOMI":
         lines.append(_PAPER)
     if "chosen" in facts:

@@ -20,7 +20,7 @@ from homi.datasets.cache import file_sha256
 from homi.datasets.dataset import Table
 from homi.io import ModelFile, ModelFileError, load_file
 from homi.tables import TableVectorizer
-from homi.tables.columns import Column, Columns, counted, texts
+from homi.tables.columns import Column, Columns, text_of_counts, texts
 from homi.tables.features import converted, parts_of
 from homi.tables.kinds import ORDERS
 from homi.thresholds import TunedThresholds
@@ -214,7 +214,7 @@ def _tell_imputed(columns: Columns, table: Table, *, quiet: bool) -> None:
     if imputed := columns.imputed(table):
         print_note(
             "Note: values that are missing or unknown words are imputed: "
-            f"{counted(imputed)}.",
+            f"{text_of_counts(imputed)}.",
             quiet=quiet,
         )
 

@@ -147,7 +147,7 @@ Neighbors = Annotated[
     typer.Option(
         "--neighbors",
         min=1,
-        help="Try graphs with so many neighbors of each row. Default: no graph, or 10 "
+        help="Try graphs with this number of neighbors. Default: no graph, or 10 "
         "neighbors with --paper.",
     ),
 ]

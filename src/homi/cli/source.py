@@ -25,7 +25,7 @@ from homi.datasets.files import short, split_name
 from homi.datasets.labels import chosen_columns, indicators
 from homi.tables.features import Features, TableParts, find_features, parts_of
 
-#: Columns that an error explains, and rows from which on a model may be of use.
+#: Columns that an error explains, and minimum rows of a useful model.
 _LISTED, _FEW = 8, 20
 
 
@@ -68,7 +68,7 @@ class LabeledRows:
         return vectors is not None or (table is not None and texts is not None)
 
     def about_labels(self) -> Iterator[str]:
-        """Yield what a user may not expect of the labels, in sentences."""
+        """Yield notes on labels that may surprise a user."""
         counts, n_rows = self.Y.sum(axis=0), len(self.Y)
         if self.tags is not None:
             between = self.tags.about_separator
@@ -115,7 +115,7 @@ def read_labeled(file: File, choice: ColumnChoice) -> LabeledRows:
         return _read_labeled(file, choice)
     except ValueError as error:
         bad: dict[str, str] = {}
-        with suppress(ValueError):  # of which the error tells
+        with suppress(ValueError):  # the error names them
             bad = unreadable_columns(file, choice)
         if len(bad) < 2:
             raise

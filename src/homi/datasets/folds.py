@@ -7,7 +7,6 @@ ignores labels and can leave a fold without a rare label.
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import suppress
@@ -24,6 +23,7 @@ from sklearn.utils.multiclass import type_of_target
 from homi.arrays import dense
 from homi.datasets.stratify import Order, assign_folds
 from homi.typing import Array, Indices, Mask, Matrix, MatrixLike, RandomState, Values
+from homi.warn import warn
 
 Split: TypeAlias = tuple[Indices, Indices]
 
@@ -82,11 +82,9 @@ class Splitter(BaseCrossValidator):  # type: ignore[misc]
             Row indices, in ascending order.
         """
         if groups is not None and not self._keeps_groups:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} ignores groups; to keep them together use "
                 "IterativeStratifiedKFold.",
-                UserWarning,
-                stacklevel=2,
             )
             groups = None
         return self._pairs(*indexable(X, y, groups))

@@ -6,7 +6,6 @@ import gzip
 import importlib.util
 import math
 import os
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -22,6 +21,7 @@ from homi.datasets.python_functions import NAME as PYTHON_FUNCTIONS
 from homi.datasets.python_functions import as_dataset, python_functions
 from homi.datasets.read import read
 from homi.datasets.registry import Entry, UnknownDataset, lookup, nearest
+from homi.warn import warn
 
 _ENDS = (".arff", ".arff.xz", ".arff.gz", ".arff.bz2")
 
@@ -97,11 +97,10 @@ def load(name: str | Entry, directory: str | os.PathLike[str] | None = None) -> 
     ]
     parsed = cached(found.path, "\n".join(options), lambda: _parse(found, xml))
     if found.entry is not None and parsed.text_sha256 != found.entry.sha256:
-        warnings.warn(
+        warn(
             f"{found.path} is not the {found.entry.name} of the registry: its sha256 "
             f"is {parsed.text_sha256}, expected {found.entry.sha256}. It is used, but "
             "results may differ from published ones.",
-            stacklevel=2,
         )
     return parsed.dataset
 

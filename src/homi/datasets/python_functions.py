@@ -119,7 +119,7 @@ def _public(module: ModuleType) -> list[pkgutil.ModuleInfo]:
 def _imported(name: str) -> ModuleType | None:
     try:
         return importlib.import_module(name)
-    except Exception:  # what a module of another package raises is its own affair
+    except Exception:  # modules of other packages may raise anything
         return None
 
 

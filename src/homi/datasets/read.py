@@ -48,16 +48,16 @@ def read(
     Parameters
     ----------
     path : path
-        The suffix gives the format: ``.arff`` (dense or sparse, as MEKA and Mulan
-        write it), ``.csv``, ``.tsv``, ``.parquet``, ``.jsonl`` or ``.ndjson`` (a JSON
-        object per line), ``.libsvm``, ``.svm``,
-        ``.svmlight`` or ``.txt`` (multi-label LIBSVM), or ``.npz`` (arrays ``X``, or
-        ``data``, ``indices``, ``indptr`` and ``shape`` of a CSR array; ``Y``;
-        optional ``feature_names`` and ``label_names``). Each may be followed by
-        ``.gz``, ``.xz``, ``.bz2`` or ``.zip`` (an archive of one file). Of CSV and TSV
-        files, the delimiter (comma, semicolon, tab or bar) and the encoding (UTF-8,
-        UTF-16, Windows-1252 or Latin-1) are recognized; numbers may have decimal
-        commas if the delimiter is a semicolon. Other text must be UTF-8.
+        The suffix gives the format: ``.arff`` (dense or sparse, as MEKA and Mulan write
+        it), ``.csv``, ``.tsv``, ``.parquet``, ``.jsonl`` or ``.ndjson`` (a JSON object
+        per line), ``.libsvm``, ``.svm``, ``.svmlight`` or ``.txt`` (multi-label
+        LIBSVM), or ``.npz`` (arrays ``X``, or ``data``, ``indices``, ``indptr`` and
+        ``shape`` of a CSR array; ``Y``; optional ``feature_names`` and
+        ``label_names``). Each may be followed by ``.gz``, ``.xz``, ``.bz2`` or ``.zip``
+        (an archive of one file). The delimiter (comma, semicolon, tab or bar) and the
+        encoding (UTF-8, UTF-16, Windows-1252 or Latin-1) of CSV and TSV files are
+        recognized; numbers may have decimal commas if the delimiter is a semicolon.
+        Other text must be UTF-8.
     labels : str, list of str or path, optional
         Label columns: ``"first 6"``, ``"last 14"``, a list of names, a pattern such
         as ``"tag_*"``, or the path of a Mulan ``.xml`` file. Default: the labels that

@@ -102,7 +102,7 @@ def _total_lack(lack: _Lack, unit: int, evidence: int) -> _Keys:
     return (lack.room > 0.5).astype(float), np.round(gain / lack.shares, 9)
 
 
-#: Stands for 0 in counts whose smallest is looked for.
+#: Replaces 0 in counts before their minimum is taken.
 _NONE_LEFT = np.iinfo(np.int32).max
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from homi.joint import JointModel, KnownLabelsMixin
+from homi.joint import JointModel, KnownLabelsMixin, given_known
 from homi.thresholds import TunedThresholds
 from homi.thresholds.scores import last_classifier
 from homi.typing import Array, MatrixLike
@@ -63,7 +63,8 @@ def ask(
         )
     if k != int(k) or k < 1:
         raise ValueError(f"k must be a whole number of at least 1, got {k!r}.")
-    joint, log_odds, Y = model._given(X, _nothing(model, X) if known is None else known)
+    given = _nothing(model, X) if known is None else known
+    joint, log_odds, Y = given_known(model, X, given)
     names = np.asarray(model.label_names_, dtype=object)
     return [
         names[questions(joint, s, y, k)].tolist()

@@ -32,12 +32,11 @@ def audit(
     n_listed: int | None = 1000,
     n_explained: int = 20,
 ) -> AuditFrame:
-    """Find labels that are probably wrong: given ones, and ones that lack.
+    """Find labels that are probably wrong: spurious and missing ones.
 
     A label is suspicious if it is improbable by the features of its row *and* the other
-    labels of the row. How often labels are wrong is estimated along: as the share of
-    given labels that even certain predictions contradict. Spurious and missing labels
-    have rates of their own.
+    labels of the row. The rates of spurious and of missing labels are estimated from
+    labels that contradict even certain predictions.
 
     Parameters
     ----------
@@ -56,7 +55,7 @@ def audit(
     n_listed : int or None, default=1000
         Number of labels to list; None for all of all rows.
     n_explained : int, default=20
-        For so many labels, features are named as reasons, too.
+        Number of labels whose reason also names features.
 
     Returns
     -------

@@ -40,8 +40,8 @@ class LabelDependence(WrappedClassifier, KnownLabelsMixin):
     with the share t of known labels, the shift :math:`d^G` by a Gaussian conditional of
     the errors, and the shift :math:`d^S` by the label sets seen in training that agree
     with the known labels. The weights a, g and h have the greatest likelihood on rows
-    that were held out, and are 0 where labels say nothing about each other. So has κ,
-    how far each label follows the others.
+    that were held out, and are 0 where labels say nothing about each other. κ, how
+    strongly each label follows the others, is fitted in the same way.
 
     :class:`homi.HOMICV` has this built in.
 
@@ -133,7 +133,7 @@ class LabelDependence(WrappedClassifier, KnownLabelsMixin):
             Training rows, passed to the classifier unchanged.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
             Labels: 0/1 or boolean with one column per label, or 1-D with two classes,
-            of which nothing can be known. Column names of a data frame become
+            which take no known labels. Column names of a data frame become
             ``label_names_``.
 
         Returns

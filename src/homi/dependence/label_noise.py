@@ -14,10 +14,10 @@ from homi.typing import Array
 #: Bins of log-odds whose counts stand for all labels of all rows.
 _BINS = 300
 #: Logarithm of the ratio of the two rates of noise that counts as no difference:
-#: a factor of 3. Log-odds are never so well calibrated that less could be told.
+#: a factor of 3. Smaller differences are within the calibration error.
 _SLACK = np.log(3.0)
-#: Least and greatest rate: nobody can tell less from none, and one half or more would
-#: swap the meaning of a label.
+#: Smallest and largest rate: a smaller one is indistinguishable from 0, and one half or
+#: more would swap the meaning of a label.
 _RATES = (1e-3, 0.45)
 #: Rates that a fit starts from: the likelihood may have more than one maximum.
 _STARTS = ((0.02, 0.02), (0.002, 0.2), (0.2, 0.002))
@@ -70,7 +70,7 @@ class Counts(NamedTuple):
     least: float
 
 
-def counted(log_odds: Array, Y: Array) -> Counts:
+def binned(log_odds: Array, Y: Array) -> Counts:
     """Return the counts of bins with equal numbers of labels."""
     s, y = log_odds.ravel(), Y.ravel()
     edges = np.quantile(s, np.linspace(0.0, 1.0, _BINS + 1)[1:-1])

@@ -10,7 +10,7 @@ from sklearn.model_selection import KFold
 
 from homi.dependence.label_noise import (
     LabelNoise,
-    counted,
+    binned,
     fit_label_noise,
     most_wrong,
     refit,
@@ -19,7 +19,7 @@ from homi.dependence.swaps import with_swaps
 from homi.joint import JointModel, fit_joint_model
 from homi.typing import Array, Indices
 
-#: Folds of the joint model: the labels of a row must not vouch for themselves.
+#: Folds of the joint model: no row is judged by a model fitted to its own labels.
 _FOLDS = 5
 #: Groups of rows that are left out in turn to estimate a standard error.
 _GROUPS = 10
@@ -71,7 +71,7 @@ def suspicion(log_odds: Array, Y: Array, joint: JointModel | None = None) -> Sus
         given_others = _given_others(log_odds, Y)
     else:
         given_others = logit(joint.leave_one_out(log_odds, Y))
-    noise = fit_label_noise(counted(given_others, Y))
+    noise = fit_label_noise(binned(given_others, Y))
     wrong, partner = with_swaps(log_odds, Y, noise.wrong(given_others, Y))
     swapped = partner >= 0
     interval = plausible_range(
@@ -92,7 +92,7 @@ def plausible_range(
     allow, which is more: uncertain predictions cannot tell noise from chance.
     ``log_odds`` are given the other labels.
     """
-    by_features = fit_label_noise(counted(features, Y))
+    by_features = fit_label_noise(binned(features, Y))
     low, high = confidence_interval(noise, log_odds, Y, features if swaps else None)
     other = confidence_interval(by_features, features, Y)
     return min(low, other[0]), max(high, other[1], most_wrong(log_odds, Y))
@@ -136,13 +136,15 @@ def _standard_error(
     noise: LabelNoise, log_odds: Array, Y: Array, features: Array | None
 ) -> float:
     """Return the standard error of the number of wrong labels, by the jackknife."""
+    if len(Y) < 2:
+        return np.inf
     group = np.random.default_rng(0).permutation(len(Y)) % _GROUPS
     totals = []
     for left_out in range(min(_GROUPS, len(Y))):
         kept = group != left_out
         S, given = log_odds[kept], Y[kept]
         some = None if features is None else features[kept]
-        rest = refit(noise, counted(S, given))
+        rest = refit(noise, binned(S, given))
         totals.append(_total(rest, S, given, some) / kept.mean())
     count = len(totals)
     return float(np.sqrt((count - 1) * np.var(totals)))

@@ -144,7 +144,7 @@ def _cut(parts: list[Delayed], ends: Indices, wanted: Indices) -> list[Delayed]:
 
 def check_rows(collection: Collection, name: str) -> None:
     """Raise an error unless the collection is a 2-D Dask array or data frame."""
-    # A delayed object has every attribute; its type has not.
+    # A delayed object has every attribute; its type does not.
     known = all(hasattr(type(collection), name) for name in ("to_delayed", "ndim"))
     if not known or collection.ndim > 2:
         raise TypeError(

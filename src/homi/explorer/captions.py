@@ -38,6 +38,15 @@ def relation_captions(facts: Facts) -> dict[str, str]:
     return found
 
 
+def unrelated(facts: Facts) -> str:
+    """Say why there is no graph, where there is none."""
+    if facts.graph.relations:
+        return ""
+    if len(facts.model.names) == 1:
+        return "There is only one label."
+    return "The model has no B. Pass labels to see how they occur together."
+
+
 def _no_effect(facts: Facts) -> str:
     joint = facts.model.joint
     if joint is None or joint.has_effect:
@@ -77,8 +86,8 @@ def judged(facts: Facts) -> str:
     if rows.held_out:
         return f"Measured on {which} that were passed as test rows."
     return (
-        f"Measured on {which} that were passed as X and y; if the model was fitted to "
-        "them, this is optimistic. Pass X_test and y_test for an honest measure."
+        f"Measured on {which}. If the model was fitted to these rows, this is "
+        "optimistic: pass rows that it has not seen."
     )
 
 
@@ -89,7 +98,7 @@ def shown(facts: Facts) -> str:
     if not total or count >= total or facts.rows[0].index is None:
         return ""
     return (
-        f"{count:,} of {total:,} rows: those of suspicious and confused labels, and "
+        f"{count:,} of {total:,} rows: some that other parts of this page name, and "
         "others that are evenly spaced."
     )
 
@@ -104,10 +113,9 @@ def audited(facts: Facts) -> str:
         text = f"About {found.n_wrong:,.0f} labels of the rows judged are wrong. "
     if not found.held_out:
         text += (
-            "The rows were judged by a model that may have been fitted to them, and "
-            "may agree with their errors; for a better list, pass "
-            "audit=homi.dependence.audit(model, X, y), or --audit with the file that "
-            "homi audit wrote. "
+            "If the model was fitted to these rows, it may agree with their errors; "
+            "for a better list, pass the result of homi.dependence.audit(model, X, y) "
+            "as audit, or the file that homi audit wrote as --audit. "
         )
     return text
 
@@ -121,5 +129,6 @@ def compared(facts: Facts) -> str:
     total = found.n_rows * len(found.labels)
     return (
         f"The two models disagree about {differ:,} of {total:,} labels of "
-        f"{found.n_rows:,} rows ({100 * differ / total:.1f} %)."
+        f"{found.n_rows:,} rows ({100 * differ / total:.1f} %): these are predicted by "
+        "only one of them."
     )

@@ -35,7 +35,7 @@ def explain(
     """Write the label explorer of a fitted ``HOMI`` or ``HOMICV``.
 
     The page is one HTML file that needs no network. It shows how labels occur together
-    and depend on each other, lets a person tell known labels and see what follows,
+    and depend on each other, lets a person enter known labels and see the effect,
     explains the scores of rows, lists labels that are probably wrong, and shows which
     labels are confused.
 

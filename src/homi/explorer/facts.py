@@ -45,7 +45,8 @@ __all__ = ["Facts", "Row", "Why", "explain_row", "facts"]
 _MOST_JUDGED, _MOST_CELLS = 4000, 2_000_000
 #: Rows that are shown: between these numbers, by the bytes of their log-odds.
 _MOST_SHOWN, _LEAST_SHOWN, _SHOWN_BYTES = 150, 40, 400_000
-#: Suspicious labels, and confused pairs, whose rows are shown.
+#: Suspicious labels and confused pairs whose rows are shown, and half as many rows
+#: about which two models disagree.
 _FIRST = 40
 
 
@@ -148,8 +149,10 @@ def facts(
     found = None if judged is None else _quality(model, judged)
     wrong = None if judged is None or judged.Y is None else _errors(judged)
     suspects = _suspects(model, known, judged, audit)
+    comparison = _comparison(model, judged, other)
     if rows is None:
-        shown = _shown(judged, known, suspects, wrong, row_names, row_texts)
+        notable = _notable(suspects, comparison, wrong, judged)
+        shown = _shown(judged, len(known.names), notable, row_names, row_texts)
     else:
         labels = None if row_labels is None else indicator(model, row_labels, n_labels)
         shown = RowsToExplain(
@@ -166,7 +169,7 @@ def facts(
         quality=found,
         errors=wrong,
         suspects=suspects,
-        comparison=_comparison(model, judged, other),
+        comparison=comparison,
         rows=_explained(model, known, shown, X),
         from_mean=X is not None,
         average=_average(known, data),
@@ -229,24 +232,35 @@ def _suspects(
     return found._replace(listed=listed)
 
 
+def _notable(
+    suspects: Suspects | None,
+    comparison: Comparison | None,
+    wrong: Errors | None,
+    judged: Judged | None,
+) -> list[int]:
+    """Return places of rows that other parts of the page name."""
+    found = [s.row for s in suspects.listed[:_FIRST]] if suspects else []
+    if comparison is not None:
+        found += [r.row for r in comparison.rows[: _FIRST // 2]]
+    if wrong is not None and judged is not None:
+        found += [int(judged.places[pair.rows[0]]) for pair in wrong.pairs[:_FIRST]]
+    return found
+
+
 def _shown(
     judged: Judged | None,
-    known: ModelSummary,
-    suspects: Suspects | None,
-    wrong: Errors | None,
+    n_labels: int,
+    notable: list[int],
     names: Sequence[str] | None,
     texts: Sequence[str] | None,
 ) -> RowsToExplain | None:
-    """Choose rows to show: those of suspicious and confused labels, and others."""
+    """Choose rows to show: notable ones, and others that are evenly spaced."""
     if judged is None:
         return None
-    count = _SHOWN_BYTES // (8 * len(known.names))
+    count = _SHOWN_BYTES // (8 * n_labels)
     count = int(np.clip(count, _LEAST_SHOWN, _MOST_SHOWN))
     at = {place: k for k, place in enumerate(judged.places.tolist())}
-    first = [s.row for s in suspects.listed[:_FIRST]] if suspects else []
-    wanted = [at[row] for row in first if row in at]
-    if wrong is not None:
-        wanted += [pair.rows[0] for pair in wrong.pairs[:_FIRST]]
+    wanted = [at[row] for row in notable if row in at]
     n_judged = len(judged.places)
     spread = np.linspace(0, n_judged - 1, min(count, n_judged)).astype(int).tolist()
     room = count - min(count // 3, n_judged)

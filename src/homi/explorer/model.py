@@ -32,13 +32,13 @@ class ModelSummary:
     correlation : str
         How B was learned: the parameter ``correlation`` of ``HOMI``.
     kernel : bool
-        Whether features are those of a kernel, which have no names.
+        Whether the rows of W are landmarks of a kernel, and not columns of a row.
     settings : str
         The parameters as text.
     history : list of dict
         Terms of the objective after each sweep.
     feature_names : list of str
-        Names of the features; empty with a kernel.
+        Names of the columns of a row.
     thresholds : array of shape (n_labels,)
         A label is predicted where its score exceeds its threshold. NaN where there is
         no fixed threshold: for classes of a 1-D y, or the k highest scores of a row.
@@ -87,13 +87,12 @@ def summarize_model(
     inner, core = innermost(model), fitted_core(model)
     if core is None:
         return _without_parameters(model, label_names)
-    n_features, n_labels = core.feature_weights_.shape
+    n_features, n_labels = core.n_features_in_, core.feature_weights_.shape[1]
     params = core.get_params()
     _check_finite(core, params)
     kernel = params["kernel"] is not None
     labels = _names(label_names, own_label_names(model), n_labels, "label")
     own = own_feature_names(model, n_features)
-    features = [] if kernel else _names(feature_names, own, n_features, "feature")
     return ModelSummary(
         names=labels,
         W=core.feature_weights_,
@@ -104,7 +103,7 @@ def summarize_model(
         kernel=kernel,
         settings=_settings(type(inner).__name__, params),
         history=core.history_,
-        feature_names=features,
+        feature_names=_names(feature_names, own, n_features, "feature"),
         thresholds=_thresholds(model, n_labels),
         odds=_odds(inner),
         trees=_trees(inner),
@@ -302,8 +301,15 @@ def _names(
 
 
 def _settings(kind: str, params: Fields) -> str:
-    numbers = [f"{symbol} = {params[name]:g}" for name, symbol in _SYMBOLS.items()]
+    shown = {n: s for n, s in _SYMBOLS.items() if n != "n_neighbors" or params["gamma"]}
+    numbers = [f"{symbol} = {_number(params[name])}" for name, symbol in shown.items()]
     others = [f"correlation = {params['correlation']}"]
     if params["kernel"] is not None:
         others.append(f"kernel = {params['kernel']}")
     return f"{kind}: " + ", ".join([*numbers, *others])
+
+
+def _number(value: float) -> str:
+    """Return three digits of a parameter: 1000, 3.16, 0.001."""
+    found: str = np.format_float_positional(value, 3, fractional=False, trim="-")
+    return found

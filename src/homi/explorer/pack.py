@@ -101,7 +101,7 @@ class Arrays:
         self._bytes = bytearray()
 
     def __call__(self, array: NDArray[Any], scale: float | None = None) -> Document:
-        """Keep an array, of which the scale is one unit, and return where it is."""
+        """Keep an array in multiples of ``scale``, and return where it is."""
         little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
         raw = little.reshape(-1, 1).view(np.uint8)
         at = len(self._bytes)
@@ -186,7 +186,7 @@ def _edges(relation: Relation) -> NDArray[np.uint16]:
 def _rounded(
     arrays: Arrays, values: Array, n_labels: int, steps: int, dtype: Any
 ) -> Document:
-    """Keep an array, of many labels as whole numbers of a small unit."""
+    """Keep an array; with many labels, as whole multiples of a small unit."""
     if n_labels <= MOST_EXACT:
         return arrays(values)
     unit = _unit(values, steps)
@@ -233,7 +233,7 @@ def _rows(facts: Facts, arrays: Arrays) -> Document:
     return {
         "rows": [_row(row) for row in facts.rows],
         "logOdds": arrays(np.array(log_odds)),
-        "features": {f: names[f] if names else f"x{f}" for f in used},
+        "features": {f: names[f] for f in used},
         "neighbor": "training row" if has_neighbors else "combination",
         "total": 0 if facts.judged is None else facts.judged.n_rows,
     }
@@ -244,8 +244,8 @@ def _row(row: Row) -> Document:
         "name": row.name,
         "text": row.text,
         "index": row.index,
-        "values": row.values,
-        "similar": row.similar,
+        "values": {f: _digits(value) for f, value in row.values.items()},
+        "similar": {i: _digits(value) for i, value in row.similar.items()},
         "truth": row.truth,
         "predicted": row.predicted,
         "why": [_why(why) for why in row.why],
@@ -253,14 +253,25 @@ def _row(row: Row) -> Document:
 
 
 def _why(why: Why) -> Document:
+    """Return the steps with nine decimals, which halves their bytes; they add up."""
+    values = [round(step.value, 9) for step in why.steps]
+    score = round(why.score, 9)
     return {
         "label": why.label,
-        "start": why.start,
-        "score": why.score,
+        "start": round(score - sum(values), 9),
+        "score": score,
         "predicted": why.predicted,
-        "leaves": why.leaves,
-        "steps": [[s.kind, s.index, s.value, s.count] for s in why.steps],
+        "leaves": None if why.leaves is None else _digits(why.leaves),
+        "steps": [
+            [step.kind, step.index, value, step.count]
+            for step, value in zip(why.steps, values, strict=True)
+        ],
     }
+
+
+def _digits(value: float) -> float:
+    """Return six significant digits: more than the page shows."""
+    return float(f"{value:.6g}")
 
 
 def _audit(facts: Facts, _: Arrays) -> Document:

@@ -59,9 +59,9 @@ $data"""
 
 _LABELS = """\
 <div class="tools" id="relations"></div>
-<p id="relation-says"></p>
+<p id="relation-says">$unrelated</p>
 <div class="beside">
-<div>
+<div class="related">
 <div class="tools">
 <label for="edges">Edges</label>
 <input id="edges" type="range" min="0" max="1" step="1"
@@ -83,8 +83,10 @@ number of rows · colors are groups, named by their most central labels:</p>
 </div>
 <section id="card" aria-label="The chosen label"></section>
 </div>
+<div class="related">
 <h3>All pairs</h3>
-<div id="matrix"></div>"""
+<div id="matrix"></div>
+</div>"""
 
 _KNOWN = """\
 <p>Choose a row, and say which labels it has or lacks: all other probabilities become
@@ -108,8 +110,10 @@ is given and not predicted.</p>
 <div id="row"></div>"""
 
 _AUDIT = """\
-<p>$audited Keys: ↓ and ↑ move, <kbd>a</kbd> accepts the change, <kbd>r</kbd> rejects
-it, <kbd>u</kbd> undoes, <kbd>o</kbd> opens the row. Download the decisions, and
+<p>$audited Below each label is its probability by the features alone, then with the
+other labels, and which of them decided.</p>
+<p>Keys: ↓ and ↑ move, <kbd>a</kbd> accepts the change, <kbd>r</kbd> rejects it,
+<kbd>u</kbd> undoes, <kbd>o</kbd> opens the row. Download the decisions, and
 <code>homi audit FILE <span>--apply decisions.csv</span>
 <span>-o corrected.csv</span></code> writes a corrected copy of the file.</p>
 <div class="tools">
@@ -140,10 +144,10 @@ predicted for its rows. A stronger color is a larger share of these rows.</p>
 
 _MODELS = """\
 <p>$compared</p>
-<div class="beside even">
+<h3>By label</h3>
 <div id="models-labels"></div>
-<div id="models-rows"></div>
-</div>"""
+<h3>By row</h3>
+<div id="models-rows"></div>"""
 
 
 def html(facts: Facts, title: str) -> str:
@@ -208,6 +212,7 @@ def _parts(facts: Facts) -> list[tuple[str, str, str, str]]:
     ]
     said = {
         "crowd": crowd,
+        "unrelated": escape(captions.unrelated(facts)),
         "shown": escape(captions.shown(facts)),
         "audited": escape(captions.audited(facts)),
         "judged": escape(captions.judged(facts)),

@@ -6,9 +6,6 @@ from typing import Any
 
 import numpy as np
 
-#: Characters of a row's text that are kept.
-_MOST = 2000
-
 
 def row_names_of(X: Any) -> list[str] | None:
     """Return the index of a data frame of pandas, unless it only counts rows.
@@ -40,7 +37,7 @@ def row_texts_of(X: Any) -> list[str] | None:
     if hasattr(X, "iloc") and hasattr(X, "columns"):
         return _frame_texts(X)
     if isinstance(X, list | tuple) or (isinstance(X, np.ndarray) and X.ndim == 1):
-        return [x[:_MOST] for x in X] if all(isinstance(x, str) for x in X) else None
+        return list(X) if all(isinstance(x, str) for x in X) else None
     return None
 
 
@@ -54,4 +51,4 @@ def _frame_texts(X: Any) -> list[str] | None:
     if not columns:
         return None
     cells = zip(*columns, strict=True)
-    return [" · ".join(filter(None, row))[:_MOST] for row in cells]
+    return [" · ".join(filter(None, row)) for row in cells]

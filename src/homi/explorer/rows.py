@@ -28,6 +28,9 @@ from homi.explorer.waterfall import (
 from homi.typing import Array, Fields, Indices, Mask, Matrix
 from homi.verdict import predicted_labels
 
+#: Characters of a row's text that are kept.
+_MOST_TEXT = 2000
+
 #: Labels of a row that are explained: those with the highest scores, and in addition
 #: all true and all predicted labels. Of more than `_FEW_ROWS` rows fewer, and at most
 #: `_MOST_EACH`: first those that are predicted and not true, or the reverse.
@@ -104,7 +107,7 @@ class RowsToExplain(NamedTuple):
             "name": f"row {place}" if self.names is None else str(self.names[k]),
             "truth": None if self.labels is None else _present(self.labels[[k]]),
             "index": None if self.places is None else place,
-            "text": "" if self.texts is None else str(self.texts[k]),
+            "text": "" if self.texts is None else str(self.texts[k])[:_MOST_TEXT],
         }
 
 

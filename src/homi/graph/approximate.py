@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from homi.extras import optional
-from homi.graph.best import Best
 from homi.graph.exact import Neighbors, others, unit_rows
+from homi.graph.top_scores import TopScores
 from homi.typing import Array, Matrix
 
 #: Recall to reach, and number of rows that it is measured on.
@@ -105,7 +105,7 @@ def _widen(index: Any, rows: _UnitRows, k: int, rng: np.random.Generator) -> flo
     """
     n = rows.shape[0]
     queries = rows.take(np.sort(rng.choice(n, min(n, _MEASURED), replace=False)))
-    best = Best(len(queries), k)
+    best = TopScores(len(queries), k)
     for part, block in rows.blocks():
         best.add(queries @ block.T, 0, part.start)
     last = best.scores()[:, -1:] - 1e-6

@@ -1,9 +1,9 @@
 """Exact search for the s rows most correlated with each row.
 
 For rows that are centered and scaled to unit length, Pearson correlation is an inner
-product. Candidates are found in float32 by products of blocks, of which `Best` keeps
-the largest. This is one search for dense and sparse rows; benchmarks/speed.py compares
-it with FAISS's flat index. Correlations of candidates are in float64.
+product. Candidates are found in float32 by products of blocks, of which `TopScores`
+keeps the largest. This is one search for dense and sparse rows; benchmarks/speed.py
+compares it with FAISS's flat index. Correlations of candidates are in float64.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from homi.arrays import dense
-from homi.graph.best import Best
+from homi.graph.top_scores import TopScores
 from homi.typing import Array, Matrix
 
 #: Rows of a block. A block of products of this size fits in the cache.
@@ -209,7 +209,7 @@ class CenteredRows(NamedTuple):
         return out
 
 
-def search_sparse(rows: CenteredRows, asking: slice, among: slice, k: int) -> Best:
+def search_sparse(rows: CenteredRows, asking: slice, among: slice, k: int) -> TopScores:
     """Find the k best of the rows ``among`` for each of the rows ``asking``."""
     n, m = rows.q.shape
     if rows.q.nnz <= _THIN * n * m:
@@ -223,14 +223,14 @@ def search_sparse(rows: CenteredRows, asking: slice, among: slice, k: int) -> Be
     )
 
 
-def _search_thin(rows: CenteredRows, asking: slice, among: slice, k: int) -> Best:
+def _search_thin(rows: CenteredRows, asking: slice, among: slice, k: int) -> TopScores:
     """Find the k best among rows with few nonzeros, without forming dense rows.
 
     The products of the sparse rows are corrected for centering and scaling: a matrix
     of rank 3. Each pair of blocks of the same rows is computed once.
     """
     unit, ahead, back = _thin_factors(rows)
-    best, same = Best(asking.stop - asking.start, k), asking == among
+    best, same = TopScores(asking.stop - asking.start, k), asking == among
     for columns in _blocks(among.stop - among.start):
         place = slice(among.start + columns.start, among.start + columns.stop)
         other = unit[place].T.tocsr()
@@ -262,10 +262,10 @@ def search(
     against: Callable[[slice], NDArray[np.float32]],
     n_others: int,
     k: int,
-) -> Best:
+) -> TopScores:
     """Find the k best of all other rows for each query, in blocks."""
     n = queries.shape[0]
-    best = Best(n, k)
+    best = TopScores(n, k)
     for columns in _blocks(n_others):
         block = against(columns)
         for part in _blocks(n):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +11,7 @@ from scipy import sparse
 from homi.graph.exact import Neighbors, nearest
 from homi.graph.weighted import how_many, weighted
 from homi.typing import Array, Matrix
+from homi.warn import warn
 
 
 def laplacian(neighbors: Neighbors) -> sparse.csr_array:
@@ -58,17 +58,15 @@ def neighbor_laplacian(
 
 
 def _weighted_laplacian(
-    X: Matrix, n_neighbors: int, weights: Array, **units: Any
+    X: Matrix, n_neighbors: int, weights: Array, **scaling: Any
 ) -> sparse.csr_array:
     if n_neighbors >= (total := float(weights.sum())):
-        warnings.warn(
+        warn(
             f"n_neighbors={n_neighbors} with rows of total weight {total:g}: all other "
             "rows are neighbors of each row. An ordinary row has weight 1, so rescale "
             "the weights if they sum to 1.",
-            UserWarning,
-            stacklevel=3,
         )
-    found = nearest(X, how_many(weights, n_neighbors), **units)
+    found = nearest(X, how_many(weights, n_neighbors), **scaling)
     return laplacian(weighted(found, weights, n_neighbors))
 
 
@@ -80,11 +78,14 @@ def possible_neighbors(n: int, m: int, n_neighbors: int) -> int:
             "pass more rows, or gamma=0 to fit without a graph."
         )
     if m < 3:
-        warnings.warn(
-            f"rows of {m} feature(s) are all fully correlated or uncorrelated, so they "
-            "have no neighbors: no graph is used.",
-            UserWarning,
-            stacklevel=3,
-        )
+        warn_of_few_features(m)
         return 0
     return min(n_neighbors, n - 1)
+
+
+def warn_of_few_features(m: int) -> None:
+    """Warn that rows of one or two features have no graph."""
+    warn(
+        f"rows of {m} feature(s) are all fully correlated or uncorrelated, so they "
+        "have no neighbors: no graph is used."
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from homi.extras import optional
 from homi.graph.anchors import AnchorPlan, sum_edges
 from homi.graph.block_pairs import found_among
 from homi.graph.exact import others, unit_rows
+from homi.graph.laplacian import warn_of_few_features
 from homi.moments import column_scaling
 from homi.typing import Array, Matrix
 
@@ -71,12 +71,7 @@ def plan_anchors(
     if n_anchors == 0:
         return empty
     if m < 3:
-        warnings.warn(
-            f"rows of {m} feature(s) are all fully correlated or uncorrelated, so they "
-            "have no neighbors: no graph is used.",
-            UserWarning,
-            stacklevel=3,
-        )
+        warn_of_few_features(m)
         return empty
     rng = np.random.default_rng(seed)
     most = min(n, _ROWS_PER_ANCHOR * n_anchors, _TRAINING_BYTES // (4 * m) + 1)

@@ -61,7 +61,7 @@ def dump_sets(sets: LabelSets, out: Out) -> int:
 
 
 def load_sets(count: object, source: Source, n_labels: int) -> LabelSets:
-    """Return so many label sets of a file."""
+    """Return the given number of label sets of a file."""
     if type(count) is not int or not 1 <= count <= MOST_SETS:
         raise ModelFileError(f"{str(count)[:40]} is not a number of label sets.")
     return LabelSets(

@@ -49,7 +49,7 @@ from homi.model.homi import HOMI
 from homi.model.homi_cv import HOMICV
 from homi.tables import TableModel, TableVectorizer
 from homi.thresholds import TunedThresholds
-from homi.thresholds.rules import fitted_rule, set_rule
+from homi.thresholds.rules import fitted_rule, rule_attributes
 from homi.thresholds.wrapper import WrappedClassifier
 from homi.typing import Fields
 
@@ -159,7 +159,7 @@ def _load_tuned(model: TunedThresholds, fitted: Node, source: Source, q: int) ->
     rule, maps = load_rule(fitted["rule"], source.under("rule"), q), None
     if "maps" in fitted:
         maps = load_maps(fitted["maps"], source.under("maps"), q)
-    set_rule(model, rule, maps)
+    model.__dict__.update(rule_attributes(rule, maps))
 
 
 def _dump_dependence(model: LabelDependence, out: Out) -> Node:

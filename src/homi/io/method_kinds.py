@@ -31,7 +31,7 @@ from homi.io.method_parts import Sizes
 from homi.io.tensors import Out, Source
 from homi.io.values import decode, encode
 from homi.methods.bilas import BILAS
-from homi.methods.binary_relevance import BinaryRelevance, set_linear_model
+from homi.methods.binary_relevance import BinaryRelevance, linear_attributes
 from homi.methods.classifier_chain import ClassifierChain
 from homi.methods.clml import CLML
 from homi.methods.ensemble_of_chains import EnsembleOfChains
@@ -41,7 +41,7 @@ from homi.methods.label_ranking import CalibratedLabelRanking
 from homi.methods.leml import LEML
 from homi.methods.lflc import LFLC
 from homi.methods.lift import LIFT
-from homi.methods.ml_knn import MLkNN, set_training_rows, training_rows
+from homi.methods.ml_knn import MLkNN, training_attributes, training_rows
 from homi.methods.ml_lrc import MLLRC
 from homi.methods.mlsf import MLSF
 from homi.methods.prototype_classifier import Part, PrototypeClassifier, Prototypes
@@ -139,7 +139,8 @@ def _dump_relevance(model: BinaryRelevance, out: Out) -> Fields:
 def _load_relevance(
     model: BinaryRelevance, about: Fields, source: Source, sizes: Sizes
 ) -> None:
-    set_linear_model(model, parts.load_linear_model(about, source, sizes))
+    fitted = parts.load_linear_model(about, source, sizes)
+    model.__dict__.update(linear_attributes(fitted))
 
 
 def _dump_one_chain(model: ClassifierChain, out: Out) -> Fields:
@@ -223,7 +224,7 @@ def _load_neighbors(model: MLkNN, about: Fields, source: Source, sizes: Sizes) -
     if not isinstance(labels, sparse.csr_array) or (labels.data != 1).any():
         raise ModelFileError("the labels of the neighbors are not 0 and 1.")
     model.posterior_ = parts.shares(source, "posterior_", (sizes.q, k + 1))
-    set_training_rows(model, rows, labels, k)
+    model.__dict__.update(training_attributes(rows, labels, k))
 
 
 def _dump_prototypes(model: PrototypeClassifier, out: Out) -> Fields:

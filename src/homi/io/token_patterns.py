@@ -101,7 +101,7 @@ def _ways(items: Items) -> float:
         elif kind in (codes.ASSERT, codes.ASSERT_NOT):
             total *= _ways(content[1])
         elif kind not in (*_CHARACTERS, codes.AT):
-            return float("inf")  # back references, conditions, and what is yet to come
+            return float("inf")  # back references, conditions, later opcodes
     return total
 
 

@@ -2,7 +2,7 @@
 
 from homi.joint.fit import fit_joint_model
 from homi.joint.known import check_known
-from homi.joint.known_labels import KnownLabelsMixin
+from homi.joint.known_labels import KnownLabelsMixin, given_known
 from homi.joint.model import JointModel
 
 __all__ = [
@@ -10,4 +10,5 @@ __all__ = [
     "KnownLabelsMixin",
     "check_known",
     "fit_joint_model",
+    "given_known",
 ]

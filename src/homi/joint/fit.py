@@ -33,7 +33,7 @@ _ENTRIES, _ROWS = 50_000, (60, 400)
 _LEAST_ROWS = 20
 
 NO_EFFECT = Weights(0.0, 0.0, 0.0)
-#: Strength of the prior that a label follows the others as all do.
+#: Strength of the prior toward a gate of 1.
 GATE_PRIOR = 100.0
 
 

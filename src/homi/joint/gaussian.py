@@ -18,7 +18,7 @@ from homi.typing import Array, Indices, Mask
 LEAST_VARIANCE = 0.02 * 0.98
 #: Added to the diagonal, for labels that are constant.
 _JITTER = 1e-6
-#: From so many known sets on, a precision matrix of all labels pays.
+#: With this many known sets or more, a precision matrix of all labels is faster.
 _MANY_SETS = 8
 
 

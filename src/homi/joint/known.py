@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from homi.base.named_predictions import like_frame
 from homi.base.targets import is_missing
 from homi.typing import Array, MatrixLike
 
@@ -62,6 +63,13 @@ def check_order(X: object, known: object) -> None:
         )
 
 
+def like_known(
+    known: MatrixLike, X: MatrixLike, values: NDArray[Any], names: NDArray[Any]
+) -> Any:
+    """Return values as a data frame if the known labels, or else the rows, are one."""
+    return like_frame(known if hasattr(known, "columns") else X, values, names)
+
+
 def _places(columns: Sequence[Any], names: NDArray[Any]) -> list[int]:
     place = {name: j for j, name in enumerate(names.tolist())}
     strange = [name for name in columns if name not in place]
@@ -90,7 +98,7 @@ def _numbers(values: NDArray[Any]) -> Array:
         found = np.unique(filled[~right].astype(str))[:4]
         raise ValueError(
             f"known must hold only 0, 1 and NaN, got {', '.join(found)}; pass 1 for a "
-            "label that the row has, 0 for one that it has not, NaN for unknown."
+            "label that the row has, 0 for one that it lacks, NaN for unknown."
         )
     numbers = filled.astype(np.float64)
     return numbers if missing is None else np.where(missing, np.nan, numbers)

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from homi.base.answers import like_frame
 from homi.base.classifier import MultiLabelClassifier
-from homi.joint.known import check_known, check_order
+from homi.joint.known import check_known, check_order, like_known
 from homi.joint.model import JointModel
 from homi.typing import Array, MatrixLike
 
@@ -48,7 +47,8 @@ class KnownLabelsMixin(MultiLabelClassifier):
         if known is None:
             return super().decision_function(X)
         model, log_odds, Y = self._given(X, known)
-        found: Array = self._named(model.log_odds(log_odds, Y), X, known)
+        scores = model.log_odds(log_odds, Y)
+        found: Array = like_known(known, X, scores, self.label_names_)
         return found
 
     def predict(self, X: MatrixLike, known: MatrixLike | None = None) -> NDArray[Any]:
@@ -72,7 +72,7 @@ class KnownLabelsMixin(MultiLabelClassifier):
             return super().predict(X)
         model, log_odds, Y = self._given(X, known)
         labels = self._as_labels(model.log_odds(log_odds, Y) > 0)
-        found: NDArray[Any] = self._named(labels, X, known)
+        found: NDArray[Any] = like_known(known, X, labels, self.label_names_)
         return found
 
     def predict_proba(self, X: MatrixLike, known: MatrixLike | None = None) -> Array:
@@ -96,13 +96,8 @@ class KnownLabelsMixin(MultiLabelClassifier):
             return super().predict_proba(X)
         model, log_odds, Y = self._given(X, known)
         P = model.probabilities(log_odds, Y)
-        found: Array = self._named(P, X, known)
+        found: Array = like_known(known, X, P, self.label_names_)
         return found
-
-    def _named(self, values: NDArray[Any], X: MatrixLike, known: MatrixLike) -> Any:
-        """Return a data frame if the known labels, or else the rows, are one."""
-        like = known if hasattr(known, "columns") else X
-        return like_frame(like, values, self.label_names_)
 
     def _given(
         self, X: MatrixLike, known: MatrixLike
@@ -119,3 +114,10 @@ class KnownLabelsMixin(MultiLabelClassifier):
         log_odds = self._checked_scores(X)
         Y = check_known(known, self.label_names_, len(log_odds))
         return model, np.asarray(log_odds, dtype=np.float64), Y
+
+
+def given_known(
+    model: KnownLabelsMixin, X: MatrixLike, known: MatrixLike
+) -> tuple[JointModel, Array, Array]:
+    """Return the joint model, the log-odds of rows, and their known labels."""
+    return model._given(X, known)

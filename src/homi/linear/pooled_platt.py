@@ -11,7 +11,7 @@ from homi.linalg import Array
 from homi.linear.platt import Sigmoids
 from homi.typing import Indices
 
-#: Precision of the prior of a log-slope: about as much as so many positives say.
+#: Precision of the prior of a log-slope: about the information of this many positives.
 STRENGTH = 3.0
 #: Strengths that ``choose_strength`` compares.
 _STRENGTHS = (0.3, 3.0, 30.0)

@@ -142,11 +142,15 @@ class BinaryRelevance(MarginClassifier):
         if self.estimator is not None:
             self.estimator_ = self.label_model_.classifier
             return
-        set_linear_model(self, self.label_model_)
+        self.__dict__.update(linear_attributes(self.label_model_))
 
 
-def set_linear_model(model: BinaryRelevance, fitted: LinearModel) -> None:
-    """Set the fitted attributes of a model without ``estimator``."""
-    model.label_model_ = fitted
-    linear, model.sigmoids_ = fitted
-    model.coef_, model.intercept_ = linear.coef.T, linear.intercept
+def linear_attributes(fitted: LinearModel) -> Fields:
+    """Return the fitted attributes of a model without ``estimator``."""
+    linear, sigmoids = fitted
+    return {
+        "label_model_": fitted,
+        "sigmoids_": sigmoids,
+        "coef_": linear.coef.T,
+        "intercept_": linear.intercept,
+    }

@@ -17,7 +17,7 @@ from homi.base.targets import Target
 from homi.base.weights import UnweightedMixin
 from homi.graph import Neighbors, laplacian
 from homi.methods import label_graph
-from homi.methods.clml_solver import Problem, solve
+from homi.methods.clml_solver import CLMLProblem, solve
 from homi.methods.moments_classifier import MomentsClassifier, Scaling, label_counts
 from homi.moments import Moments
 from homi.row_products import quadratic
@@ -175,9 +175,9 @@ class CLML(UnweightedMixin, MomentsClassifier):  # type: ignore[misc]
         self.intercept_ -= self.threshold_
         self._warn_if_not(converged)
 
-    def _problem(self, X: Matrix, moments: Moments, scaling: Scaling) -> Problem:
+    def _problem(self, X: Matrix, moments: Moments, scaling: Scaling) -> CLMLProblem:
         counts = label_counts(moments, scaling)
-        return Problem(
+        return CLMLProblem(
             moments.G,
             moments.C,
             float(np.trace(moments.YtY)),

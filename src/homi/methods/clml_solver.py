@@ -19,7 +19,7 @@ from homi.methods.proximal import (
 from homi.typing import Array
 
 
-class Problem(NamedTuple):
+class CLMLProblem(NamedTuple):
     """``XᵀX``, ``XᵀY``, ``‖Y‖²``, ``αL₁``, ``λ₁XᵀL₂X`` and the two penalties."""
 
     G: Array
@@ -68,7 +68,7 @@ class Problem(NamedTuple):
         return max(3.0 * penalty / length, least) if length > 0 else least
 
 
-def solve(problem: Problem, gamma: float, *, max_iter: int, tol: float) -> Descent:
+def solve(problem: CLMLProblem, gamma: float, *, max_iter: int, tol: float) -> Descent:
     """Minimize by ADMM from a ridge solution."""
     start = problem.start(gamma)
     rho = problem.rho(start)

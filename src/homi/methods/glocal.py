@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 
 from homi.base._compat import Interval
 from homi.base.targets import Target
-from homi.methods.glocal_solver import Problem, Weights, solve
+from homi.methods.glocal_solver import GLOCALProblem, Weights, solve
 from homi.methods.moments_classifier import MomentsClassifier, Scaling
 from homi.moments import Moments
 from homi.typing import Array, Mask, Matrix, RandomState
@@ -151,7 +151,7 @@ class GLOCAL(MomentsClassifier):
     ) -> None:
         rng = check_random_state(self.random_state)
         parts, scaling = self._parts(X, target.indicator, rng, weights)
-        problem = Problem.of(parts, self._weights(parts))
+        problem = GLOCALProblem.of(parts, self._weights(parts))
         sizes = self.n_latent, self.n_correlation
         state, self.history_, converged = solve(
             problem, *sizes, rng, max_iter=self.max_iter, tol=self.tol

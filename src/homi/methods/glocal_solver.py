@@ -31,7 +31,7 @@ class Weights(NamedTuple):
     local: float
 
 
-class Problem(NamedTuple):
+class GLOCALProblem(NamedTuple):
     """``XᵀX = E diag(g) Eᵀ``, ``EᵀXᵀY``, ``YᵀY`` and for each cluster c ``X_cᵀX_c``.
 
     W is stored as EᵀW, so that the warm-up needs no product with XᵀX.
@@ -46,7 +46,7 @@ class Problem(NamedTuple):
     weights: Weights
 
     @classmethod
-    def of(cls, parts: list[Moments], weights: Weights) -> Problem:
+    def of(cls, parts: list[Moments], weights: Weights) -> GLOCALProblem:
         """Build the problem from the moments of each cluster."""
         whole = reduce(operator.add, parts)
         g, E = scipy.linalg.eigh(whole.G, check_finite=False)
@@ -87,7 +87,7 @@ class State(NamedTuple):
         return UtZ @ UtZ.transpose(0, 2, 1)
 
 
-def random_start(problem: Problem, k: int, rng: np.random.RandomState) -> State:
+def random_start(problem: GLOCALProblem, k: int, rng: np.random.RandomState) -> State:
     """Return a random U, W = 0, and no correlations."""
     m, q = problem.C.shape
     none = np.empty((0, q, 0)), np.empty((0, k, k))
@@ -96,14 +96,14 @@ def random_start(problem: Problem, k: int, rng: np.random.RandomState) -> State:
 
 
 def random_correlations(
-    problem: Problem, state: State, k2: int, rng: np.random.RandomState
+    problem: GLOCALProblem, state: State, k2: int, rng: np.random.RandomState
 ) -> State:
     """Add a random Z of k2 columns for every cluster."""
     Z = rng.uniform(size=(len(problem.shares), len(state.U), k2))
     return state._replace(Z=_to_unit_rows(Z, Z), K=problem.spreads(state.W))
 
 
-def update_V(problem: Problem, state: State) -> State:
+def update_V(problem: GLOCALProblem, state: State) -> State:
     """``V = (YU + λXW)S⁻¹ = YA + XB`` with ``S = UᵀU + (λ + λ_V)I``."""
     U, W, lam = state.U, state.W, problem.weights.lam
     S = U.T @ U + (lam + problem.weights.V) * np.eye(U.shape[1])
@@ -113,19 +113,19 @@ def update_V(problem: Problem, state: State) -> State:
     return state._replace(VtV=A.T @ YtV + B.T @ XtV, YtV=YtV, XtV=XtV)
 
 
-def warm_U(problem: Problem, state: State) -> State:
+def warm_U(problem: GLOCALProblem, state: State) -> State:
     """``U = YᵀV(VᵀV + λ_U I)⁻¹``."""
     S = state.VtV + problem.weights.U * np.eye(len(state.VtV))
     return state._replace(U=_solve_right(S, state.YtV))
 
 
-def warm_W(problem: Problem, state: State) -> State:
+def warm_W(problem: GLOCALProblem, state: State) -> State:
     """``W = (λXᵀX + λ_W I)⁻¹ λXᵀV``."""
     lam, ridge = problem.weights.lam, problem.weights.W
     return state._replace(W=lam * state.XtV / (lam * problem.g + ridge)[:, None])
 
 
-def update_U(problem: Problem, state: State) -> State:
+def update_U(problem: GLOCALProblem, state: State) -> State:
     """``U(VᵀV + λ_U I) + Σ_c Z_cZ_cᵀUK_c = YᵀV``."""
     S = state.VtV + problem.weights.U * np.eye(len(state.VtV))
     Z, Zt, K = state.Z, state.Z.transpose(0, 2, 1), state.K
@@ -140,7 +140,7 @@ def update_U(problem: Problem, state: State) -> State:
     return state._replace(U=U)
 
 
-def update_W(problem: Problem, state: State) -> State:
+def update_W(problem: GLOCALProblem, state: State) -> State:
     """``(λXᵀX + λ_W I)W + Σ_c G_cWN_c = λXᵀV``."""
     weights, N, shares = problem.weights, state.N, problem.shares
     diagonal = (weights.lam * problem.g + weights.W)[:, None]
@@ -157,7 +157,7 @@ def update_W(problem: Problem, state: State) -> State:
     return state._replace(W=W, K=problem.spreads(W))
 
 
-def update_Z(problem: Problem, state: State) -> State:
+def update_Z(problem: GLOCALProblem, state: State) -> State:
     """``Z_c ← Z_c - Q_cZ_c / τ_c``, rows to unit length, with ``Q_c = UK_cUᵀ``.
 
     With τ_c the largest eigenvalue of Q_c, no step increases ``½tr(Z_cᵀQ_cZ_c)``: it
@@ -178,12 +178,12 @@ def _to_unit_rows(A: Array, instead: Array) -> Array:
     return np.divide(A, length, out=instead.copy(), where=length > 0)
 
 
-Update = Callable[[Problem, State], State]
+Update = Callable[[GLOCALProblem, State], State]
 WARM_UP: tuple[Update, ...] = (update_V, warm_U, warm_W)
 CYCLE: tuple[Update, ...] = (update_Z, update_V, update_U, update_W)
 
 
-def objective(problem: Problem, state: State) -> dict[str, float]:
+def objective(problem: GLOCALProblem, state: State) -> dict[str, float]:
     """Return the terms of the objective, computed from moments."""
     weights, (U, W, _, K, VtV, YtV, XtV) = problem.weights, state
     UtU, vv = U.T @ U, float(np.trace(VtV))
@@ -199,7 +199,7 @@ def objective(problem: Problem, state: State) -> dict[str, float]:
 
 
 def alternate(
-    problem: Problem,
+    problem: GLOCALProblem,
     state: State,
     updates: tuple[Update, ...],
     *,
@@ -221,7 +221,7 @@ def alternate(
 
 
 def solve(
-    problem: Problem,
+    problem: GLOCALProblem,
     k: int,
     k2: int,
     rng: np.random.RandomState,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,6 +23,7 @@ from homi.linear import (
     held_out_margins,
 )
 from homi.typing import Array, Indices, Mask, Matrix
+from homi.warn import warn
 
 #: Returns an unfitted classifier of the given labels, those that vary.
 Make = Callable[[Indices], BaseEstimator]
@@ -144,11 +144,10 @@ def _logistic(Y: Matrix, weights: Array | None) -> Sigmoids:
 
 def _warn_of_unfinished(linear: LinearMargins) -> None:
     if linear.unfinished:
-        warnings.warn(
+        warn(
             f"the linear classifiers of {linear.unfinished} of {len(linear.intercept)} "
             "labels did not converge; increase tol, decrease C, or scale the features.",
             ConvergenceWarning,
-            stacklevel=2,
         )
 
 

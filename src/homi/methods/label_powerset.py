@@ -49,7 +49,7 @@ class LabelPowerset(UnweightedMixin, WrappingClassifier):
         probability 1.
     min_rows : int in [1, inf), default=1
         Leave out label sets that fewer rows have, with their rows, as the pruned
-        transformation of Read does. If no set has so many rows, all stay.
+        transformation of Read does. If no set has that many rows, all stay.
     standardize : bool, default=True
         Whether to scale every feature to mean 0 and variance 1 first. Sparse rows are
         scaled to variance 1 only.

@@ -16,12 +16,12 @@ from homi.base._compat import Interval, StrOptions
 from homi.base.classifier import MultiLabelClassifier
 from homi.base.scaling import Scaler
 from homi.base.targets import Target
-from homi.base.validation import warn
 from homi.base.weights import SampleWeightMixin
 from homi.linear import LinearMargins, fit_margins
 from homi.methods.label_models import unscaled
 from homi.threads import one_thread
 from homi.typing import Array, Fields, Indices, Mask, Matrix
+from homi.warn import warn
 
 #: Numbers in a block of comparisons.
 _BLOCK = 2**21

@@ -117,7 +117,7 @@ class LEML(MomentsClassifier):
         self, X: Matrix, target: Target, weights: Array | None
     ) -> None:
         moments, scaling = self._prepare(X, target.indicator, weights)
-        problem = _Problem.of(moments, self.lam)
+        problem = _LEMLProblem.of(moments, self.lam)
         found = _alternate(
             problem, problem.start(self.rank), max_iter=self.max_iter, tol=self.tol
         )
@@ -127,7 +127,7 @@ class LEML(MomentsClassifier):
         self._warn_if_not(found.converged)
 
 
-class _Problem(NamedTuple):
+class _LEMLProblem(NamedTuple):
     """``XᵀX = E diag(g) Eᵀ``, ``EᵀXᵀY`` and ``‖Y‖²``; ``P = EᵀW`` stands for W."""
 
     g: Array
@@ -137,7 +137,7 @@ class _Problem(NamedTuple):
     lam: float
 
     @classmethod
-    def of(cls, moments: Moments, lam: float) -> _Problem:
+    def of(cls, moments: Moments, lam: float) -> _LEMLProblem:
         """Decompose the moments."""
         g, E = scipy.linalg.eigh(moments.G, check_finite=False)
         yy = float(np.trace(moments.YtY))
@@ -180,7 +180,9 @@ class _Factors(NamedTuple):
     converged: bool
 
 
-def _alternate(problem: _Problem, P: Array, *, max_iter: int, tol: float) -> _Factors:
+def _alternate(
+    problem: _LEMLProblem, P: Array, *, max_iter: int, tol: float
+) -> _Factors:
     """Update H and W in turn until the objective hardly decreases."""
     history: History = []
     before = np.inf

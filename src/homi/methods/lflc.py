@@ -72,7 +72,7 @@ class LFLC(MomentsClassifier):
         b minus the threshold of one half.
     history_ : list of dict
         Terms of the objective after each iteration: ``"loss"``, ``"coarse"``,
-        ``"fine"`` and ``"ties"``.
+        ``"fine"`` and ``"similarity"``.
     n_iter_ : int
         Number of iterations.
     classes_, label_names_, n_features_in_, feature_names_in_
@@ -147,10 +147,10 @@ class LFLC(MomentsClassifier):
         self.coarse_coef_, self.fine_coef_ = (W.T / scaling.scale for W in pair)
         self._warn_if_not(converged)
 
-    def _problem(self, moments: Moments, scaling: Scaling) -> _Problem:
+    def _problem(self, moments: Moments, scaling: Scaling) -> _LFLCProblem:
         counts = label_counts(moments, scaling)
         root = np.sqrt(len(counts))
-        return _Problem(
+        return _LFLCProblem(
             moments.G,
             moments.C,
             float(np.trace(moments.YtY)),
@@ -160,7 +160,7 @@ class LFLC(MomentsClassifier):
         )
 
 
-class _Problem(NamedTuple):
+class _LFLCProblem(NamedTuple):
     """``XᵀX``, ``XᵀY``, ``‖Y‖²``, ``ηL`` and the weights of both penalties.
 
     The unknown is the pair (W, V) as one array of shape (2, m, l).
@@ -181,7 +181,7 @@ class _Problem(NamedTuple):
             "loss": loss,
             "coarse": self.coarse * float(row_lengths(W).sum()),
             "fine": self.fine * float(np.abs(pair[1]).sum()),
-            "ties": 0.5 * inner(W, self.G @ (W @ self.L)),
+            "similarity": 0.5 * inner(W, self.G @ (W @ self.L)),
         }
 
     def step(self, pair: Array, s: float) -> Array:
@@ -200,14 +200,14 @@ class _Problem(NamedTuple):
         values, E = scipy.linalg.eigh(self.G, check_finite=False)
         nu, Q = scipy.linalg.eigh(self.L, check_finite=False)
         g = np.maximum(values, 0.0)[:, None]
-        tied = g * np.maximum(nu, 0.0)
-        determinant = rho * (2.0 * g + tied + rho) + g * tied
+        smooth = g * np.maximum(nu, 0.0)
+        determinant = rho * (2.0 * g + smooth + rho) + g * smooth
         EtCQ = E.T @ self.C @ Q
 
         def smooth_minimum(pair: Array) -> Array:
             A, B = EtCQ + rho * (E.T @ pair @ Q)
             W = ((g + rho) * A - g * B) / determinant
-            V = ((g + tied + rho) * B - g * A) / determinant
+            V = ((g + smooth + rho) * B - g * A) / determinant
             return E @ np.stack([W, V]) @ Q.T
 
         return smooth_minimum
@@ -222,7 +222,7 @@ class _Problem(NamedTuple):
         return max(0.3 * self.fine / typical, least) if typical > 0 else least
 
 
-def _solve(problem: _Problem, *, max_iter: int, tol: float) -> Descent:
+def _solve(problem: _LFLCProblem, *, max_iter: int, tol: float) -> Descent:
     start, rho = np.zeros((2, *problem.C.shape)), problem.rho()
     smooth_minimum = problem.factor(rho)
     return split(

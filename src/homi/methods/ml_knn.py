@@ -14,7 +14,7 @@ from homi.base.classifier import MultiLabelClassifier
 from homi.base.targets import Target
 from homi.base.weights import UnweightedMixin
 from homi.graph import without_self
-from homi.typing import Array, Indices, Matrix
+from homi.typing import Array, Fields, Indices, Matrix
 
 #: Entries of a block of counts.
 _BLOCK = 2**21
@@ -85,7 +85,8 @@ class MLkNN(UnweightedMixin, MultiLabelClassifier):
                 f"neighbors need at least 2 rows, got n_samples = {n}; pass more rows."
             )
         k = min(self.n_neighbors, n - 1)
-        set_training_rows(self, X, sparse.csr_array(target.indicator), k)
+        indicator = sparse.csr_array(target.indicator)
+        self.__dict__.update(training_attributes(X, indicator, k))
         found = self._neighbors.kneighbors(X, k + 1, return_distance=False)
         counts = _count(without_self(found), self._indicator)
         self.posterior_ = _posterior(counts, self._indicator, k, self.smoothing)
@@ -108,12 +109,13 @@ def training_rows(model: MLkNN) -> tuple[Matrix, sparse.csr_array, int]:
     return neighbors._fit_X, model._indicator, int(neighbors.n_neighbors)
 
 
-def set_training_rows(
-    model: MLkNN, X: Matrix, indicator: sparse.csr_array, k: int
-) -> None:
-    """Set the rows and labels that neighbors are taken from, and their number."""
-    model._neighbors = NearestNeighbors(n_neighbors=k).fit(X)
-    model._is_sparse, model._indicator = sparse.issparse(X), indicator
+def training_attributes(X: Matrix, indicator: sparse.csr_array, k: int) -> Fields:
+    """Return the fitted attributes for k neighbors among rows with their labels."""
+    return {
+        "_neighbors": NearestNeighbors(n_neighbors=k).fit(X),
+        "_is_sparse": sparse.issparse(X),
+        "_indicator": indicator,
+    }
 
 
 def _count(found: Indices, Y: sparse.csr_array) -> Indices:

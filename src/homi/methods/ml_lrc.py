@@ -129,7 +129,7 @@ class MLLRC(MomentsClassifier):
         self, X: Matrix, target: Target, weights: Array | None
     ) -> None:
         moments, scaling = self._prepare(X, target.indicator, weights)
-        problem = _Problem.of(moments, self.alpha, self.beta)
+        problem = _MLLRCProblem.of(moments, self.alpha, self.beta)
         V, self.history_, converged = _solve(
             problem, self.gamma, max_iter=self.max_iter, tol=self.tol
         )
@@ -138,7 +138,7 @@ class MLLRC(MomentsClassifier):
         self._warn_if_not(converged)
 
 
-class _Problem(NamedTuple):
+class _MLLRCProblem(NamedTuple):
     """``XᵀX = E diag(g) Eᵀ`` and ``EᵀXᵀY``; in this basis ``‖XW‖_* = ‖√g ∘ EᵀW‖_*``."""
 
     g: Array
@@ -149,7 +149,7 @@ class _Problem(NamedTuple):
     beta: float
 
     @classmethod
-    def of(cls, moments: Moments, alpha: float, beta: float) -> _Problem:
+    def of(cls, moments: Moments, alpha: float, beta: float) -> _MLLRCProblem:
         """Decompose the moments."""
         g, E = scipy.linalg.eigh(moments.G, check_finite=False)
         yy = float(np.trace(moments.YtY))
@@ -172,7 +172,9 @@ _PACE, _GROWTH = 5, 1.1
 _UNEVEN = 2.0
 
 
-def _solve(problem: _Problem, gamma: float, *, max_iter: int, tol: float) -> Descent:
+def _solve(
+    problem: _MLLRCProblem, gamma: float, *, max_iter: int, tol: float
+) -> Descent:
     """ADMM with the splits Z = RW and V = W, scaled duals U1 and U2."""
     g, E, EtC, _, alpha, beta = problem
     root = np.sqrt(g)[:, None]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 
@@ -14,6 +13,7 @@ from homi.base.classifier import LinearMultiLabelClassifier
 from homi.base.weights import SampleWeightMixin
 from homi.moments import Moments
 from homi.typing import Array, Matrix
+from homi.warn import warn
 
 
 @dataclass(frozen=True)
@@ -79,9 +79,8 @@ class MomentsClassifier(SampleWeightMixin, LinearMultiLabelClassifier):
 
     def _warn_if_not(self, converged: bool) -> None:
         if not converged:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} did not converge to tol={self.tol:g} within "
                 f"max_iter={self.max_iter} iterations; increase either.",
                 ConvergenceWarning,
-                stacklevel=5,
             )

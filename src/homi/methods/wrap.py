@@ -9,7 +9,7 @@ from homi.base._compat import Interval
 from homi.base.targets import Target
 from homi.methods.label_graph import cosine_similarity, laplacian
 from homi.methods.moments_classifier import MomentsClassifier, label_counts
-from homi.methods.wrap_solver import Problem, solve
+from homi.methods.wrap_solver import WRAPProblem, solve
 from homi.typing import Array, Matrix
 
 
@@ -133,7 +133,7 @@ class WRAP(MomentsClassifier):
         moments, scaling = self._prepare(X, target.indicator, weights)
         # Similarities are those of labels that are not centered.
         L = laplacian(cosine_similarity(label_counts(moments, scaling)))
-        problem, E = Problem.of(moments, L, self.lam1, self.lam2, self.lam3)
+        problem, E = WRAPProblem.of(moments, L, self.lam1, self.lam2, self.lam3)
         # 0.55 * 100 is rounded to slightly more than 55: d must be 55.
         d = math.ceil(self.alpha * min(X.shape[1], len(L)) - 1e-9)
         U, V, self.history_, converged = solve(

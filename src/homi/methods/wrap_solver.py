@@ -17,7 +17,7 @@ from homi.typing import Array, History
 _INNER = 20
 
 
-class Problem(NamedTuple):
+class WRAPProblem(NamedTuple):
     """``XᵀX = E diag(g) Eᵀ`` with g > 0, C = ``EᵀXᵀY``, and U in the basis E.
 
     X has no variance outside this basis, so U is 0 there.
@@ -34,7 +34,7 @@ class Problem(NamedTuple):
     @classmethod
     def of(
         cls, moments: Moments, L: Array, lam1: float, lam2: float, lam3: float
-    ) -> tuple[Problem, Array]:
+    ) -> tuple[WRAPProblem, Array]:
         """Return the problem and E."""
         g, E = positive_eigenpairs(moments.G)
         yy = float(np.trace(moments.YtY))
@@ -53,7 +53,7 @@ class Problem(NamedTuple):
 
 
 def solve(
-    problem: Problem, d: int, *, max_iter: int, tol: float
+    problem: WRAPProblem, d: int, *, max_iter: int, tol: float
 ) -> tuple[Array, Array, History, bool]:
     """Alternate updates of V and U, from the ridge solution."""
     U, V = start(problem, d)
@@ -74,7 +74,7 @@ def solve(
     return U, V, history, False
 
 
-def start(problem: Problem, d: int) -> tuple[Array, Array]:
+def start(problem: WRAPProblem, d: int) -> tuple[Array, Array]:
     """``PΣ^½`` and ``Σ^½Qᵀ`` where ``PΣQᵀ = (G + λ₃I)⁻¹C``, truncated at rank d."""
     ridge = problem.C / (problem.g + problem.lam3)[:, None]
     P, sigma, Qt = scipy.linalg.svd(ridge, full_matrices=False, check_finite=False)
@@ -82,7 +82,7 @@ def start(problem: Problem, d: int) -> tuple[Array, Array]:
     return P[:, :d] * root, root[:, None] * Qt[:d]
 
 
-def update_V(problem: Problem, U: Array, V: Array, spread: float) -> Array:
+def update_V(problem: WRAPProblem, U: Array, V: Array, spread: float) -> Array:
     """Minimize over V; the gradient of the smooth part is ``AV - R + λ₂VL``."""
     A, R = U.T @ (problem.g[:, None] * U), U.T @ problem.C
     pull = problem.lam2 * problem.L
@@ -99,7 +99,7 @@ def update_V(problem: Problem, U: Array, V: Array, spread: float) -> Array:
     ).x
 
 
-def update_U(problem: Problem, V: Array) -> Array:
+def update_U(problem: WRAPProblem, V: Array) -> Array:
     """Solve ``GUVVᵀ + λ₃U = CVᵀ``, with ``VVᵀ = Q diag(θ) Qᵀ``."""
     theta, Q = scipy.linalg.eigh(V @ V.T, check_finite=False)
     denominator = np.outer(problem.g, np.maximum(theta, 0.0)) + problem.lam3

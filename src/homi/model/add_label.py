@@ -16,7 +16,6 @@ from homi.base.targets import check_target
 from homi.base.validation import check_rows
 from homi.base.weights import check_sample_weight, drop_zero_weight
 from homi.linalg import Array, Pencil
-from homi.model.batch_checks import all_or_nothing
 from homi.model.features import FeatureSpace, RowSpace
 from homi.model.fitted_attributes import fitted_attributes
 from homi.model.graphs import Sums
@@ -157,13 +156,13 @@ class AddLabelMixin(LinearMultiLabelClassifier):
                 "with B learned, a new label changes all others. Fit again, with the "
                 "new label or with correlation='identity', or use HOMICV."
             )
-        with all_or_nothing(self):
-            found = getattr(self, "_label_regression", None)
-            if found is None:
-                column = _refitted(self, rows, labels, weights)
-            else:
-                column = found.column(rows, labels, weights)
-            append_label(self, name, column)
+        found = getattr(self, "_label_regression", None)
+        if found is None:
+            column, found = _refitted(self, rows, labels, weights)
+        else:
+            column = found.column(rows, labels, weights)
+        self.__dict__.update(with_label(self, name, column), _label_regression=found)
+        self.__dict__.pop("filled_labels_", None)
         return self
 
 
@@ -199,41 +198,45 @@ def check_new_label(
     return rows, np.asarray(dense(Y), dtype=np.float64).ravel(), weights
 
 
-def append_label(model: AddLabelMixin, name: str, column: Fields) -> None:
-    """Append the fitted attributes of one label to those of HOMI; B stays as it was."""
+def with_label(model: AddLabelMixin, name: str, column: Fields) -> Fields:
+    """Return fitted attributes of HOMI with those of one more label; B is kept."""
     q = len(model.label_names_)
     B = np.eye(q + 1)
     B[:q, :q] = model.label_correlation_
-    append_name(model, name)
-    model.label_correlation_ = B
-    model.feature_weights_ = np.hstack(
-        [model.feature_weights_, column["feature_weights_"]]
-    )
-    for key in ("coef_", "feature_bias_", "label_bias_", "intercept_"):
-        setattr(model, key, np.concatenate([getattr(model, key), column[key]]))
-    model.label_rank_ += 1
-    # Sums of batches and imputed labels lack the new label.
-    model._sums = None
-    model.__dict__.pop("filled_labels_", None)
+    rows = ("coef_", "feature_bias_", "label_bias_", "intercept_")
+    return {
+        **with_name(model, name),
+        **{key: np.concatenate([getattr(model, key), column[key]]) for key in rows},
+        "label_correlation_": B,
+        "feature_weights_": np.hstack(
+            [model.feature_weights_, column["feature_weights_"]]
+        ),
+        "label_rank_": model.label_rank_ + 1,
+        # Moments of batches lack the new label.
+        "_sums": None,
+    }
 
 
-def append_name(model: MultiLabelClassifier, name: str) -> None:
-    """Append the name of a label."""
-    model.label_names_ = np.array([*model.label_names_, name], dtype=object)
-    model.classes_ = np.arange(max(2, len(model.label_names_)))
+def with_name(model: MultiLabelClassifier, name: str) -> Fields:
+    """Return the names and classes with one more label."""
+    names = [*model.label_names_, name]
+    return {
+        "label_names_": np.array(names, dtype=object),
+        "classes_": np.arange(max(2, len(names))),
+    }
 
 
 def _refitted(
     model: AddLabelMixin, X: Matrix, y: Array, weights: Array | None
-) -> Fields:
-    """Return the fitted attributes of one label by a fit to it alone."""
+) -> tuple[Fields, LabelRegression | None]:
+    """Fit to one label alone; return its fitted attributes and its regression."""
     other = clone(model).set_params(missing_labels="error")
     other.fit(X, y[:, None], weights)
     mine, its = model.kernel_map_, other.kernel_map_
     if mine is not None and not np.array_equal(mine.indices, its.indices):
         raise ValueError(
-            "the landmarks of the kernel are others: X is not what the model was "
-            "fitted to, or its random_state is None; fit again."
+            "the landmarks of the kernel differ: X is not what the model was fitted "
+            "to, or its random_state is None; fit again."
         )
-    model._label_regression = other._label_regression
-    return vars(other)
+    fitted = vars(other)
+    return fitted, fitted["_label_regression"]

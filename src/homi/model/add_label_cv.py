@@ -7,10 +7,9 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from homi.model.add_label import append_label, append_name, check_new_label
-from homi.model.batch_checks import all_or_nothing
+from homi.model.add_label import check_new_label, with_label, with_name
 from homi.model.blend import fit_log_odds
-from homi.model.cross_validated_fit import CrossValidatedFit
+from homi.model.cross_validated_fit import CrossValidatedFit, seed_of
 from homi.model.features import FeatureSpace, kernel_features
 from homi.model.final_features import linear_features_of
 from homi.model.fitted_attributes import fitted_attributes
@@ -33,10 +32,10 @@ class AddLabelCVMixin(CrossValidatedFit):
         """Add a label, without fitting the others again.
 
         The label is fitted to the features that were chosen, linear or of a kernel,
-        with a weight of its own by leave-one-out errors, and calibrated. Its scores
-        are not corrected by those of other labels, a forest or a logistic regression
-        has no share in them, and known labels say nothing about it, nor it about them:
-        for that, fit again.
+        with a weight of its own by leave-one-out errors, and calibrated. Its scores are
+        not corrected by those of other labels, a forest or a logistic regression does
+        not contribute to them, and it is independent of known labels. Fit again to
+        include these.
 
         Parameters
         ----------
@@ -65,9 +64,11 @@ class AddLabelCVMixin(CrossValidatedFit):
         self._check_rows_fit(len(labels))
         space = _space(self, rows, labels[:, None], weights)
         label = _fit_label(space, self, labels, weights)
-        with all_or_nothing(best), all_or_nothing(self):
-            append_label(best, name, label.column)
-            _append(self, name, label, labels, weights)
+        attributes = _with_label(self, name, label, labels, weights)
+        best.__dict__.update(with_label(best, name, label.column))
+        self.__dict__.update(attributes)
+        for model in (best, self):
+            model.__dict__.pop("filled_labels_", None)
         return self
 
 
@@ -86,7 +87,7 @@ def _space(
     best = model.best_estimator_
     if best.kernel_map_ is None:
         return linear_features_of(
-            X, Y, weights, best.standardize, model.n_components, model._seed()
+            X, Y, weights, best.standardize, model.n_components, seed_of(model)
         )
     if best.kernel_map_.normalization is not None:
         raise ValueError("the model was saved by an earlier version; fit it again.")
@@ -114,36 +115,34 @@ def _fit_label(
     return _Label(column, float(weight[0]), scores - 0.5)
 
 
-def _append(
+def _with_label(
     model: CrossValidatedFit,
     name: str,
     label: _Label,
     y: Array,
     weights: Array | None,
-) -> None:
-    """Append what HOMICV keeps of each label."""
+) -> Fields:
+    """Return fitted attributes of HOMICV with those of one more label."""
     Y, scores = y[:, None], label.scores
+    # The kept scores lack the new label.
+    found: Fields = {**with_name(model, name), "_kept_scores": None}
     if model.odds_slope_ is not None and model.odds_offset_ is not None:
         odds = fit_log_odds(scores, Y, weights)
-        model.odds_slope_ = np.append(model.odds_slope_, odds.slope)
-        model.odds_offset_ = np.append(model.odds_offset_, odds.offset)
+        found["odds_slope_"] = np.append(model.odds_slope_, odds.slope)
+        found["odds_offset_"] = np.append(model.odds_offset_, odds.offset)
         scores = odds(scores)
     if model.forest_ is not None and model.forest_slope_ is not None:
         share = (y.sum() + 0.5) / (len(y) + 1.0)
-        model.forest_ = model.forest_.with_label(share)
-        model.forest_slope_ = np.append(model.forest_slope_, 0.0)
+        found["forest_"] = model.forest_.with_label(share)
+        found["forest_slope_"] = np.append(model.forest_slope_, 0.0)
     if model.logistic_coef_ is not None:
         none = np.zeros((len(model.logistic_coef_), 1))
-        model.logistic_coef_ = np.hstack([model.logistic_coef_, none])
+        found["logistic_coef_"] = np.hstack([model.logistic_coef_, none])
     if model.label_weight_ is not None:
-        model.label_weight_ = np.append(model.label_weight_, label.weight)
-    if getattr(model, "joint_model_", None) is not None:
-        model.joint_model_ = model.joint_model_.with_label()
-    if hasattr(model, "held_out_labels_"):
+        found["label_weight_"] = np.append(model.label_weight_, label.weight)
+    if (joint := getattr(model, "joint_model_", None)) is not None:
+        found["joint_model_"] = joint.with_label()
+    if (before := getattr(model, "held_out_labels_", None)) is not None:
         table = held_out_quality(Y, scores, scores > 0, np.array([name]))[1]
-        before = model.held_out_labels_
-        model.held_out_labels_ = {k: [*before[k], *table[k]] for k in before}
-    append_name(model, name)
-    # These lack the new label.
-    model.__dict__.pop("filled_labels_", None)
-    model._kept_scores = None
+        found["held_out_labels_"] = {k: [*before[k], *table[k]] for k in before}
+    return found

@@ -15,7 +15,7 @@ from homi.linalg import Array
 from homi.model.missing_labels import cell_weights
 from homi.typing import Indices, Mask, Matrix
 
-#: Most rows that choices are made on. Up to that many, all rows are held.
+#: Maximum rows of the sample that choices are made on; fewer rows are all in it.
 SAMPLE_ROWS = 20_000
 
 #: Numbers in a block of features: 48 MB.
@@ -57,6 +57,30 @@ class BlockFunction(Protocol[S_co]):
         """Return the sum over the rows."""
 
 
+class HeldRows(Protocol):
+    """Rows in memory, with their labels and weights."""
+
+    @property
+    def X(self) -> Matrix:
+        """The rows."""
+
+    @property
+    def Y(self) -> Matrix:
+        """Their labels."""
+
+    @property
+    def weights(self) -> Array | None:
+        """Weights of the rows; None for 1 each."""
+
+    @property
+    def known(self) -> Mask | None:
+        """False where a label is missing; None where all are known."""
+
+    @property
+    def cells(self) -> Array | None:
+        """Weights of the rows or, where labels are missing, of single labels."""
+
+
 class Batches(Protocol):
     """All rows of a fit, wherever they are."""
 
@@ -75,6 +99,10 @@ class Batches(Protocol):
     def sample(self) -> Sample:
         """Rows by a rule of their places: the same ones however rows are split."""
 
+    @property
+    def all_rows(self) -> HeldRows | None:
+        """All rows; None where they are not in memory."""
+
     def summed(self, stage: str, function: BlockFunction[S]) -> S:
         """Sum a function over all rows; ``stage`` names the pass over them."""
 
@@ -82,6 +110,11 @@ class Batches(Protocol):
 def is_whole(batches: Batches) -> bool:
     """Return True if the sample has all rows."""
     return len(batches.sample.rows) == batches.n
+
+
+def rows_in_memory(batches: Batches) -> HeldRows | None:
+    """Return all rows; None if only a sample of them is in memory."""
+    return batches.sample if is_whole(batches) else batches.all_rows
 
 
 @dataclass(frozen=True)
@@ -104,6 +137,16 @@ class RowsInMemory:
     def n(self) -> int:
         """Number of rows."""
         return int(self.X.shape[0])
+
+    @property
+    def cells(self) -> Array | None:
+        """Weights of the rows; the sample has all rows where labels are missing."""
+        return self.weights
+
+    @property
+    def all_rows(self) -> HeldRows:
+        """All rows: these."""
+        return self
 
     @cached_property
     def sample(self) -> Sample:

@@ -150,16 +150,16 @@ class CandidateFeatures:
         features = basis.features(values[:, kept])
         moments = Moments.from_rows(features, self.Y, self.weights)
         m, size = features.shape[1], self.X.shape[1]
-        units = np.zeros(size), np.ones(size)
+        scaling = np.zeros(size), np.ones(size)
         if choice.standardize:
-            units = self._scaler().mean, self._scaler().scale
+            scaling = self._scaler().mean, self._scaler().scale
         return FeatureSpace(
             features,
             moments,
             np.zeros(m),
             np.ones(m),
             weights=self.weights,
-            row_space=RowSpace(*units, basis),
+            row_space=RowSpace(*scaling, basis),
         )
 
     def _kernel(self, choice: FeatureChoice) -> Array:

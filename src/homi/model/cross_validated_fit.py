@@ -15,11 +15,10 @@ from homi import memory
 from homi.arrays import dense
 from homi.base._compat import CallbackContext, CallbackSupportMixin
 from homi.base.targets import Target
-from homi.base.validation import warn
 from homi.base.weights import check_label_weight, check_sample_weight, drop_zero_weight
 from homi.joint import JointModel, KnownLabelsMixin, fit_joint_model
 from homi.model import batches
-from homi.model.batches import Batches, RowsInMemory, is_whole
+from homi.model.batches import Batches, RowsInMemory, rows_in_memory
 from homi.model.calibrated_objective import CalibratedObjective
 from homi.model.candidate_features import CandidateFeatures
 from homi.model.chosen_fit import Chosen, ChosenFit
@@ -36,6 +35,7 @@ from homi.model.requires import check
 from homi.model.scoring import check_missing, objective
 from homi.model.search import Search, Stage
 from homi.typing import Array, Fields, Mask, Matrix, MatrixLike, RandomState
+from homi.warn import warn
 
 #: Without kernels and trees, label sets of fewer training rows are not kept.
 _LEAST_ROWS = 5
@@ -234,7 +234,7 @@ class CrossValidatedFit(
 
     def _check_in_memory(self, rows: Batches) -> None:
         """Raise ValueError for what needs all rows, if only a sample is in memory."""
-        if isinstance(rows, RowsInMemory) or is_whole(rows):
+        if rows_in_memory(rows) is not None:
             return
         for name, asked, off in (
             ("gammas", self._has_graph(), "()"),
@@ -377,3 +377,19 @@ class CrossValidatedFit(
     def _deadline(self) -> float:
         budget = float("inf") if self.time_budget is None else self.time_budget
         return time.monotonic() + budget
+
+
+def check_cv_parameters(model: CrossValidatedFit) -> None:
+    """Raise ValueError for parameters that are wrong on their own."""
+    model._validate_params()
+    model._check_members()
+
+
+def seed_of(model: CrossValidatedFit) -> int:
+    """Return the seed of a fit: a number from the parameter ``random_state``."""
+    return model._seed()
+
+
+def fit_batches(model: CrossValidatedFit, rows: Batches) -> None:
+    """Fit the model to rows in batches; held-out scores are not kept."""
+    model._fit_batches(rows, None, lambda search: None, keep=False)

@@ -26,6 +26,7 @@ class DaskBatches:
     most: int
 
     way = DaskRows.way
+    all_rows = None
 
     @property
     def n(self) -> int:

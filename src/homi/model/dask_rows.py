@@ -22,7 +22,7 @@ from homi.linalg import Array
 from homi.model.batch_checks import batch_target
 from homi.model.block_checks import Expected, checked_block, checked_rows
 from homi.model.features import FeatureSpace
-from homi.model.graphs import Sums, in_units
+from homi.model.graphs import Sums, scaled_moments
 from homi.model.rows_input import Built
 from homi.moments import Moments
 from homi.typing import Fields, Matrix
@@ -51,6 +51,7 @@ class DaskRows:
     label_weight: Array | None = None
 
     way = "a Dask collection"
+    in_memory = None
 
     @classmethod
     def of(
@@ -105,13 +106,13 @@ class DaskRows:
         if route.graph == "anchors":
             plan = self._plan(route)
             sums = Sums(plan, self._summed(partial(anchor_moments, plan=plan)))
-            return Built(FeatureSpace(None, *sums.units(standardize)), sums=sums)
+            return Built(FeatureSpace(None, *sums.scaled(standardize)), sums=sums)
         moments = self._summed(Moments.from_rows)
         if route.graph == "exact":
-            _, mean, scale = in_units(moments, standardize)
+            _, mean, scale = scaled_moments(moments, standardize)
             H = self._neighbor_product(route.settings.n_neighbors, mean, scale)
             moments = replace(moments, H=H)
-        return Built(FeatureSpace(None, *in_units(moments, standardize)))
+        return Built(FeatureSpace(None, *scaled_moments(moments, standardize)))
 
     def _summed(self, function: Callable[[Matrix, Matrix], S]) -> S:
         """Sum a function of rows and labels over all blocks."""

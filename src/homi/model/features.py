@@ -175,19 +175,19 @@ def with_exact_graph(
     search: Callable[..., Neighbors] = nearest,
 ) -> FeatureSpace:
     """Return the same features with the neighbor graph of the rows X."""
-    weights, units = space.weights, units_of(space)
-    L = neighbor_laplacian(X, n_neighbors, weights=weights, **units, search=search)
+    weights, scaling = space.weights, scaling_of(space)
+    L = neighbor_laplacian(X, n_neighbors, weights=weights, **scaling, search=search)
     moments = space.moments.with_graph(space.features, L, scale=space.scale)
     return replace(space, moments=moments)
 
 
-def units_of(space: FeatureSpace) -> dict[str, Array]:
+def scaling_of(space: FeatureSpace) -> dict[str, Array]:
     """Return ``mean`` and ``scale`` of the rows for the graph."""
     if space.kernel_map is not None:
         scaler = space.kernel_map.scaler
         return {"mean": scaler.mean, "scale": scaler.scale} if scaler else {}
-    units = space.row_space or space
-    return {"mean": units.mean, "scale": units.scale}
+    scaling = space.row_space or space
+    return {"mean": scaling.mean, "scale": scaling.scale}
 
 
 class RangeBasis:

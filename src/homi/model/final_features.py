@@ -105,9 +105,9 @@ def _kernel_features(batches: Batches, kernel_map: KernelMap) -> FeatureSpace:
     near = quick.to_blocks(features.mean(axis=0))
     add_up = partial(mapped_moments, features=quick, near=near)
     moments = quick.from_blocks(batches.summed("moments", add_up))
-    units = np.zeros(len(near)), np.ones(len(near))
-    row_space = RowSpace(*units, basis)
-    return FeatureSpace(features, moments, *units, kernel_map, weights, row_space)
+    scaling = np.zeros(len(near)), np.ones(len(near))
+    row_space = RowSpace(*scaling, basis)
+    return FeatureSpace(features, moments, *scaling, kernel_map, weights, row_space)
 
 
 def _leading_features(
@@ -129,8 +129,10 @@ def _leading_features(
     near = features.mean(axis=0)
     add_up = partial(mapped_moments, features=map_rows, near=near)
     moments = batches.summed("moments", add_up)
-    units = np.zeros(size), np.ones(size)
-    return FeatureSpace(features, moments, *units, weights=weights, row_space=row_space)
+    scaling = np.zeros(size), np.ones(size)
+    return FeatureSpace(
+        features, moments, *scaling, weights=weights, row_space=row_space
+    )
 
 
 def _spanning(n: int, m: int, n_components: int, seed: int) -> Indices | None:

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from homi.arrays import dense
 from homi.linalg import Array
-from homi.model.batches import Batches, RowsInMemory, Sample, is_whole
+from homi.model.batches import Batches, is_whole, rows_in_memory
 from homi.model.blend import LogOdds, fit_blend, fit_log_odds
 from homi.model.block_scores import ScoreTable, tabulated
 from homi.model.chosen_fit import Chosen
@@ -61,10 +61,10 @@ def fit_final_odds(
 ) -> FinalOdds:
     """Fit log-odds to the held-out scores of all rows.
 
-    Where the sample has not all rows, a table of the scores stands for them. ``keep``
-    says whether to return the log-odds of all rows.
+    If the sample lacks some rows, a table of the scores represents all of them.
+    ``keep`` says whether to return the log-odds of all rows.
     """
-    linear, rows = None, _held(batches)
+    linear, rows = None, rows_in_memory(batches)
     if rows is not None and wants_logistic(batches, logistic, is_late=search.is_late):
         given = partial(fit_logistic, rows, search, seed=seed, n_jobs=n_jobs)
         linear = search.timed("logistic regression", given, batches.n)
@@ -92,9 +92,11 @@ def _grown(
     seed: int,
     n_jobs: int | None,
 ) -> Forest | None:
-    rows = _held(batches)
-    labels = chosen.labels if isinstance(rows, Sample) else getattr(rows, "Y", None)
-    if rows is None or not _has_room(labels, trees, search):
+    rows = rows_in_memory(batches)
+    if rows is None:
+        return None
+    labels = chosen.labels if is_whole(batches) else rows.Y
+    if not _has_room(labels, trees, search):
         return None
     grow = partial(
         Forest.fit,
@@ -112,7 +114,7 @@ def _blended(
     scores: Array, forest: Forest | None, linear: Logistic | None, batches: Batches
 ) -> FinalOdds:
     """Fit the log-odds of a mean of all models."""
-    rows, places = _held(batches), batches.sample.rows
+    rows, places = rows_in_memory(batches), batches.sample.rows
     assert rows is not None
     parts = {"scores": scores}
     if linear is not None:
@@ -120,8 +122,7 @@ def _blended(
     if forest is not None and forest.oob_log_odds is not None:
         parts["forest"], forest.oob_log_odds = forest.oob_log_odds, None
     Y = np.asarray(dense(rows.Y), dtype=np.float64)
-    weights = rows.cells if isinstance(rows, Sample) else rows.weights
-    blend = fit_blend(list(parts.values()), Y, weights)
+    blend = fit_blend(list(parts.values()), Y, rows.cells)
     slopes, offset = dict(zip(parts, blend.slopes, strict=True)), blend.offset
     held_out = blend(list(parts.values()))
     coef, share = None, slopes.get("logistic")
@@ -139,13 +140,6 @@ def _blended(
         None if odds.forest_slope is None else forest,
         coef,
     )
-
-
-def _held(batches: Batches) -> RowsInMemory | Sample | None:
-    """Return all rows if they are in memory."""
-    if is_whole(batches):
-        return batches.sample
-    return batches if isinstance(batches, RowsInMemory) else None
 
 
 def _has_room(Y: Matrix, trees: bool | str, search: Search) -> bool:

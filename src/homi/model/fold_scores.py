@@ -19,7 +19,6 @@ from operator import add
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.model_selection import KFold
 
@@ -27,11 +26,9 @@ from homi.linalg import Array
 from homi.model.features import FeatureSpace, with_labels
 from homi.moments import Moments
 from homi.solver import Correction, Path, graph_path, ridge_path, shares, weight_path
-from homi.typing import Fields, Matrix
+from homi.typing import Fields, Indices, Matrix
 
 _FOLDS = 5
-
-Rows = NDArray[np.intp]
 
 
 class FilledLabels(NamedTuple):
@@ -52,14 +49,14 @@ class Fold(NamedTuple):
     ``gap`` is the share of each label in all rows less that in the others.
     """
 
-    held_out: Rows
-    others: Rows
+    held_out: Indices
+    others: Indices
     labels: Array
     moments: Moments
     gap: Array
 
 
-def held_out_rows(n: int, seed: int) -> list[Rows]:
+def held_out_rows(n: int, seed: int) -> list[Indices]:
     """Return the held-out rows of each fold."""
     splits = KFold(min(_FOLDS, n), shuffle=True, random_state=seed)
     return [rows for _, rows in splits.split(np.empty(n))]
@@ -96,7 +93,7 @@ def folds(
         yield Fold(rows, others, labels, rest, space.moments.y_mean - rest.y_mean)
 
 
-def part_of(space: FeatureSpace, moments: Moments, rows: Rows) -> FeatureSpace:
+def part_of(space: FeatureSpace, moments: Moments, rows: Indices) -> FeatureSpace:
     """Return features of some rows, with the moments of these rows."""
     w = None if space.weights is None else space.weights[rows]
     return replace(space, features=space.features[rows], moments=moments, weights=w)
@@ -127,7 +124,9 @@ class RidgesByFolds:
         return tried[np.argmin(errors, axis=0)]
 
 
-def _with_graph(rest: Moments, space: FeatureSpace, L: Matrix, others: Rows) -> Moments:
+def _with_graph(
+    rest: Moments, space: FeatureSpace, L: Matrix, others: Indices
+) -> Moments:
     inner = sparse.csr_array(L)[others][:, others]
     S = sparse.diags_array(inner.diagonal()) - inner
     own = sparse.diags_array(np.asarray(S.sum(axis=1)).ravel()) - S

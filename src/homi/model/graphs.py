@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from homi.base.validation import warn
 from homi.graph import (
     AnchorMoments,
     AnchorPlan,
@@ -22,9 +21,10 @@ from homi.graph.approximate import ApproximateSearch
 from homi.graph.choose import choose_graph
 from homi.graph.reservoir import sample_rows
 from homi.linalg import Array
-from homi.model.features import FeatureSpace, units_of, with_exact_graph
+from homi.model.features import FeatureSpace, scaling_of, with_exact_graph
 from homi.moments import Moments
 from homi.typing import Matrix
+from homi.warn import warn
 
 GRAPHS = ("auto", "exact", "approximate", "anchors")
 
@@ -42,12 +42,12 @@ class Sums(NamedTuple):
         """Number of rows so far, or their weight."""
         return int(self.total.moments.n)
 
-    def units(self, standardize: bool) -> tuple[Moments, Array, Array]:
+    def scaled(self, standardize: bool) -> tuple[Moments, Array, Array]:
         """Return scaled moments with their graph, and the mean and scale."""
-        return in_units(self.total.with_graph(self.plan), standardize)
+        return scaled_moments(self.total.with_graph(self.plan), standardize)
 
 
-def in_units(moments: Moments, standardize: bool) -> tuple[Moments, Array, Array]:
+def scaled_moments(moments: Moments, standardize: bool) -> tuple[Moments, Array, Array]:
     """Return scaled moments, and the mean and scale."""
     m = len(moments.x_mean)
     if not standardize:
@@ -77,9 +77,9 @@ def plan_of(
 def with_anchor_graph(
     X: Matrix, Y: Matrix, plan: AnchorPlan, standardize: bool, weights: Array | None
 ) -> tuple[FeatureSpace, Sums]:
-    """Return linear features with the anchor graph, and their sums."""
+    """Return linear features with the anchor graph, and their moments."""
     sums = Sums(plan, anchor_moments(X, Y, plan, weights=weights))
-    return FeatureSpace(X, *sums.units(standardize), weights=weights), sums
+    return FeatureSpace(X, *sums.scaled(standardize), weights=weights), sums
 
 
 def features_with_anchor_graph(
@@ -115,7 +115,7 @@ def neighbor_graph(
     """Build the graph of the rows X: approximate where they are too many."""
     exact = choose_graph(X)[0] == "exact"
     search = nearest if exact else ApproximateSearch(seed)
-    L = neighbor_laplacian(X, n_neighbors, **units_of(space), search=search)
+    L = neighbor_laplacian(X, n_neighbors, **scaling_of(space), search=search)
     moments = space.moments.with_graph(space.features, L, scale=space.scale)
     return Graph(replace(space, moments=moments), L)
 

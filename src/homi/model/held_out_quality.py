@@ -14,7 +14,7 @@ from homi.arrays import dense
 from homi.base.targets import Target
 from homi.typing import Array, Fields, Mask, Matrix, Names
 
-#: Most scores that are rated; of more, evenly spaced rows are.
+#: Maximum scores to rate; with more, evenly spaced rows are rated.
 _MOST_SCORES = 2e7
 METRICS = ("hamming_loss", "micro_f1", "macro_f1", "macro_auc")
 #: Columns of the table of labels.

@@ -30,7 +30,7 @@ from homi.model.rows_input import InMemoryRows, RowsInput
 from homi.model.sweep_callbacks import SweepCallbacks, warn_of_sweeps
 from homi.typing import Array, Fields, Matrix, MatrixLike, RandomState
 
-#: The default, about which nobody is warned.
+#: Default number of neighbors; fewer rows raise no warning.
 _NEIGHBORS = 10
 
 
@@ -47,8 +47,8 @@ class HOMI(
     r"""Multi-label classifier that learns how labels depend on each other.
 
     A linear model of the labels from the features, (W, z), and one of the labels from
-    each other, (B, t), are learned jointly. A graph with edges between each row and
-    the rows most correlated with it ties the two together:
+    each other, (B, t), are learned jointly. A graph with edges between each row and the
+    rows most correlated with it connects the two:
 
     .. math::
         \min_{W,z,B,t}\; \|Y - XW - 1z^T\|^2 + \beta\,\|Y - YB - 1t^T\|^2
@@ -121,7 +121,7 @@ class HOMI(
         The sweeps end when one lowers the objective by no more than this share.
     random_state : int, RandomState instance or None, default=0
         Seed of the landmarks of a kernel, of ``init="random"``, of the anchors and of
-        the approximate graph. None for another one at each fit.
+        the approximate graph. None draws a new seed in each fit.
 
     Attributes
     ----------
@@ -347,7 +347,7 @@ class HOMI(
         return getattr(self, "kernel_map_", None) is None and super()._is_plain(X)
 
     def _store(self, fitted: Fitted, n_batches: int = 1) -> Self:
-        """Set all fitted attributes: the only place that does."""
+        """Set the fitted attributes; names of labels are set where they are checked."""
         solution = fitted.solution
         for name, value in fitted_attributes(solution.params, *fitted.scaling).items():
             setattr(self, name, value)

@@ -49,7 +49,7 @@ class HOMICV(ExplainMixin, SummaryMixin, AddLabelCVMixin):
     so that the ridge regressions of scikit-learn's ``RidgeCV`` are among the
     candidates.
 
-    Of more than 20,000 rows, a random sample of that size gives the scaling, the
+    With more than 20,000 rows, a random sample of that size gives the scaling, the
     landmarks, λ, label weights and the label correction. Weights and calibration are
     those of all rows, which are mapped to features in blocks, twice; no array with a
     row for each of them is held.
@@ -57,8 +57,8 @@ class HOMICV(ExplainMixin, SummaryMixin, AddLabelCVMixin):
     Candidates are compared, and scores of the final model mapped to log-odds, by
     Platt's sigmoids of held-out scores. The slopes of all labels have a common prior,
     so that a label with one or two positives is ranked like the others.
-    Last, the log-odds are averaged with those of a forest, which is better on many
-    small tables; out-of-bag log-odds are held-out scores, too.
+    Last, the log-odds are averaged with those of a forest, which is better on
+    many small tables; its out-of-bag log-odds are its held-out scores.
     ``decision_function`` gives the log-odds, and ``predict_proba`` is calibrated.
 
     Parameters
@@ -123,8 +123,8 @@ class HOMICV(ExplainMixin, SummaryMixin, AddLabelCVMixin):
     n_jobs : int or None, default=None
         Number of threads that grow trees; None is one, -1 as many as processors.
     random_state : int, RandomState instance or None, default=0
-        Seed of the sample, the landmarks of kernels and the folds; None for another one
-        at each fit.
+        Seed of the sample, the landmarks of kernels and the folds. None draws a new
+        seed in each fit.
 
     Attributes
     ----------

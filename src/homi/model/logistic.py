@@ -12,7 +12,7 @@ from scipy.special import expit
 from homi.arrays import dense
 from homi.linalg import Array
 from homi.linear import LinearMargins, fit_margins, held_out_margins, log_loss
-from homi.model.batches import Batches, RowsInMemory, Sample, is_whole
+from homi.model.batches import Batches, HeldRows, is_whole
 from homi.model.fold_scores import held_out_rows
 from homi.model.search import Search
 from homi.typing import Indices
@@ -40,7 +40,7 @@ class Logistic(NamedTuple):
 def wants_logistic(
     batches: Batches, logistic: bool | str, *, is_late: bool = False
 ) -> bool:
-    """Return True if it was asked for, or most values are 0 and there is time.
+    """Return True if it was requested, or most values are 0 and there is time.
 
     Rows with a value for each feature gain nothing by it.
     """
@@ -61,13 +61,13 @@ def is_few_products(n: int, m: int, n_labels: int, stored: int) -> bool:
 
 
 def fit_logistic(
-    rows: RowsInMemory | Sample, search: Search, *, seed: int, n_jobs: int | None
+    rows: HeldRows, search: Search, *, seed: int, n_jobs: int | None
 ) -> Logistic:
     """Fit logistic regressions; C is chosen on one fold of the search's sample.
 
     Parameters
     ----------
-    rows : RowsInMemory or Sample
+    rows : HeldRows
         All rows.
     search : Search
         Its sample of rows, and their labels.

@@ -1,4 +1,4 @@
-"""Fits from batches: each adds to sums over rows, and the model is solved from them."""
+"""Fit from batches: moments are added up, and the model is solved from their sum."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length
 
 from homi.base.classifier import MultiLabelClassifier
-from homi.base.validation import check_rows, checks_parameters, warn
+from homi.base.validation import check_rows, checks_parameters
 from homi.graph import AnchorPlan, anchor_moments, plan_anchors
 from homi.model.batch_checks import (
     all_or_nothing,
@@ -27,6 +27,7 @@ from homi.model.requires import check, unmet
 from homi.model.route import Fitted, choose_route
 from homi.model.rows_input import Built
 from homi.typing import Matrix, MatrixLike, RandomState
+from homi.warn import warn
 
 if TYPE_CHECKING:
     from homi.model.route import Route
@@ -39,12 +40,13 @@ H = TypeVar("H", bound="PartialFitMixin")
 
 @dataclass(frozen=True)
 class SummedRows:
-    """Rows that are known by their sums alone."""
+    """Rows of which only the moments are known."""
 
     sums: Sums
     n_labels: int
 
     way = "partial_fit"
+    in_memory = None
     given = {"sample_weight": None, "label_weight": None}
 
     @property
@@ -53,13 +55,13 @@ class SummedRows:
         return self.sums.n, len(self.sums.total.moments.x_mean)
 
     def graph(self, name: str) -> str:
-        """Return "anchors", or "none" for sums without a graph."""
+        """Return "anchors", or "none" for moments without a graph."""
         return "none" if self.sums.total.edges is None else "anchors"
 
     def build(self, route: Route) -> Built:
         """Return the moments that were summed."""
-        units = self.sums.units(route.settings.standardize)
-        return Built(FeatureSpace(None, *units), sums=self.sums)
+        scaled = self.sums.scaled(route.settings.standardize)
+        return Built(FeatureSpace(None, *scaled), sums=self.sums)
 
 
 def _takes_batches(model: PartialFitMixin) -> bool:
@@ -73,7 +75,7 @@ def _available_for_batches(method: Callable[P, R]) -> Callable[P, R]:
 
 
 class PartialFitMixin(MultiLabelClassifier):
-    """``partial_fit`` of HOMI: sums over rows are kept, the rows are not."""
+    """``partial_fit`` of HOMI: moments are kept, the rows are not."""
 
     _sums: Sums | None
     _n_batches: int
@@ -152,10 +154,10 @@ def add_batch(
     classes: ArrayLike | None = None,
     plan: AnchorPlan | None = None,
 ) -> Sums:
-    """Return the sums with one more batch, which is the first if there are none.
+    """Return the moments with those of one more batch; without any, it is the first.
 
-    The first batch is what the model's features and labels are from then on. It makes
-    the plan of the anchors, unless one is given.
+    The first batch fixes the features and labels of the model. It makes the plan of
+    the anchors, unless one is given.
     """
     seen = 0 if sums is None else sums.n
     X, Y = check_batch(model, X, y, classes, number, seen, first=sums is None)
@@ -169,7 +171,7 @@ def add_batch(
 
 
 def fit_sums(model: H, sums: Sums, n_batches: int) -> H:
-    """Fit the model to all rows in the sums of that many batches."""
+    """Fit the model to the moments of that many batches."""
     rows = SummedRows(sums, len(model.label_names_))
     route = choose_route(model.get_params(deep=False), rows)
     return model._store(route.fit(rows, lambda scaling, kernel_map: None), n_batches)

@@ -21,7 +21,7 @@ class Way(NamedTuple):
     instead: str
 
 
-#: What needs no more than moments, which are sums over rows.
+#: Values with which moments, sums over rows, are all that a fit needs.
 _MOMENTS: dict[str, tuple[object, ...]] = {
     "kernel": (None,),
     "correlation": ("labels", "identity"),
@@ -70,7 +70,7 @@ REQUIRES = {
 
 
 def unmet(way: str, given: Mapping[str, object]) -> str:
-    """Say which of the given values a way to fit does not take; "" for none."""
+    """Describe the first given value that a way to fit does not take; "" for none."""
     takes, why, instead = REQUIRES[way]
     for name, allowed in takes.items():
         if name in given and not _is_allowed(name, given, allowed):

@@ -1,4 +1,4 @@
-"""How a fit is done: which graph, which solver, in which space; chosen once."""
+"""Choose the graph, the solver and the space of a fit, once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -59,7 +59,7 @@ MakeHook = Callable[[Scaling, KernelMap | None], OnSweep | None]
 
 
 class Fitted(NamedTuple):
-    """What a fit leaves behind: a solution, its scaling, and facts about the route."""
+    """Result of a fit: a solution, its scaling, and facts about the route."""
 
     solution: Solution
     scaling: Scaling
@@ -86,11 +86,14 @@ class Route:
     #: Whether the iterative solver factors a Gram matrix.
     factored: bool = False
 
-    def fit(self, rows: Any, make_hook: MakeHook) -> Fitted:
+    def fit(self, rows: RowsInput, make_hook: MakeHook) -> Fitted:
         """Fit to rows; ``make_hook`` gives what is called after each sweep."""
-        fit = self._fit_rows if self.solver == "iterative" else self._fit_moments
+        held = rows.in_memory if self.solver == "iterative" else None
         try:
-            fitted = fit(rows, make_hook)
+            if held is None:
+                fitted = self._fit_moments(rows, make_hook)
+            else:
+                fitted = self._fit_rows(held, make_hook)
         except np.linalg.LinAlgError as error:
             raise ValueError(self._not_finite()) from error
         params = fitted.solution.params
@@ -231,7 +234,7 @@ class Route:
         return laplacian(search=search), search.recall
 
 
-def choose_route(params: Fields, rows: Any) -> Route:
+def choose_route(params: Fields, rows: RowsInput) -> Route:
     """Choose graph and solver for the parameters of HOMI and its rows.
 
     | route | taken where |
@@ -257,13 +260,15 @@ def choose_route(params: Fields, rows: Any) -> Route:
     graph = rows.graph(settings.graph) if settings.gamma > 0 else "none"
     if given["sample_weight"] is not None:
         check("sample_weight", given | {"graph": graph})
-    if rows.way or (why := unmet('solver="iterative"', given)):
-        return _direct(settings, rows, graph, why="" if rows.way else why)
-    solver, why = settings.solver, "it was asked for."
+    held = rows.in_memory
+    if held is None:
+        return _direct(settings, rows, graph, why="")
+    if why := unmet('solver="iterative"', given):
+        return _direct(settings, rows, graph, why)
+    solver, why = settings.solver, "it was requested."
     if solver == "auto":
-        n, m = rows.shape
-        solver, why = choose_solver(n, m, rows.n_labels, rows.n_stored)
-    return (_direct if solver == "direct" else _iterative)(settings, rows, graph, why)
+        solver, why = choose_solver(*held.shape, held.n_labels, held.n_stored)
+    return (_direct if solver == "direct" else _iterative)(settings, held, graph, why)
 
 
 def _direct(settings: SimpleNamespace, rows: RowsInput, graph: str, why: str) -> Route:
@@ -271,7 +276,7 @@ def _direct(settings: SimpleNamespace, rows: RowsInput, graph: str, why: str) ->
     # Without a penalty nothing keeps W in the space of the rows, and no batch can be
     # added to sums in that space.
     compact = (
-        not rows.way
+        rows.in_memory is not None
         and settings.kernel is None
         and settings.lam > 0
         and graph != "anchors"

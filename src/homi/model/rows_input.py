@@ -1,4 +1,4 @@
-"""What a fit is given, checked: one protocol for rows of every kind."""
+"""Checked input of a fit: one protocol for rows of every kind."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Built(NamedTuple):
     features: FeatureSpace
     #: Labels of these rows; None where they are not in memory.
     labels: Matrix = None
-    #: Sums that more batches can be added to.
+    #: Moments that more batches can be added to.
     sums: Sums | None = None
     #: Share of the true neighbors that an approximate graph has.
     recall: float | None = None
@@ -64,8 +64,13 @@ class RowsInput(Protocol):
     def given(self) -> Fields:
         """``sample_weight`` and ``label_weight``; None for what was not given."""
 
-    #: The entry of ``REQUIRES`` that says what these rows can be fitted with, or "".
-    way: str
+    @property
+    def way(self) -> str:
+        """Entry of ``REQUIRES`` that says what these rows can be fitted with, or ""."""
+
+    @property
+    def in_memory(self) -> InMemoryRows | None:
+        """The rows themselves; None where they are not in memory."""
 
     def graph(self, name: str) -> str:
         """Return the graph to build: for "auto" the one that suits these rows."""
@@ -97,6 +102,11 @@ class InMemoryRows:
         return int(self.target.indicator.shape[1])
 
     @property
+    def in_memory(self) -> InMemoryRows:
+        """The rows themselves."""
+        return self
+
+    @property
     def n_stored(self) -> int:
         """Number of values that are stored: all, unless the rows are sparse."""
         return int(self.X.nnz if sparse.issparse(self.X) else self.X.size)
@@ -124,7 +134,7 @@ class InMemoryRows:
         return built
 
     def _fill(self, built: Built) -> Built:
-        """Fill in missing labels; sums do not know of them."""
+        """Fill in missing labels; moments for later batches would lack them."""
         target, weights = self.target, self.sample_weight
         if target.known is None:
             return built._replace(filled=dense(target.indicator), sums=None)

@@ -263,7 +263,7 @@ class Search:
     def _surely_best(
         self, tried: Sequence[tuple[Candidate, Array]]
     ) -> tuple[Candidate, Array]:
-        """Return the best one; the first, without a correction, where that may be luck.
+        """Return the best one; without a correction, where its gain may be chance.
 
         B has as many numbers as pairs of labels, and folds of few rows are noisy.
         """
@@ -323,7 +323,7 @@ class Search:
         self.after(self)
 
     def _beats(self, value: float, choice: FeatureChoice) -> bool:
-        """Return True if a choice is better than the best; of equals, scaled rows are.
+        """Return True if a choice is better than the best, or equal and scaled.
 
         Sparse rows are tried as they are first, dense ones scaled first, and features
         of variance 1 give both the same model but for rounding.

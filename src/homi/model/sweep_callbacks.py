@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 from sklearn.exceptions import ConvergenceWarning
 
 from homi.base._compat import CallbackContext
-from homi.base.validation import warn
 from homi.model.fitted_attributes import Scaling, fitted_attributes
 from homi.model.kernel_map import KernelMap
 from homi.solver import OnSweep, Params, total
 from homi.solver.problem import Terms
 from homi.typing import Fields, History, MatrixLike
+from homi.warn import warn
 
 if TYPE_CHECKING:
     from homi.model.homi import HOMI
 
 
 def warn_of_sweeps(history: History, max_iter: int, tol: float) -> None:
-    """Warn that the last sweep allowed was not the last one needed."""
+    """Warn that the sweeps ended before they converged."""
     # A callback may also have ended the sweeps: that is no failure.
     if len(history) < max_iter:
         return

@@ -52,10 +52,14 @@ STEPS = {
 
 
 def best_page(results: pd.DataFrame, datasets: Sequence[str], folds: int = 5) -> str:
-    """Markdown: a table of each metric, distances, and the steps."""
+    """Return a table of each metric, differences, and the steps, as Markdown."""
     clean = results[results["protocol"] == "clean"]
+    there = set(clean["dataset"])
+    out = [d for d in datasets if d not in there]
+    datasets = [d for d in datasets if d in there]
     summary = summarize_with_printed(clean)
     parts = ["## Sixteen entries\n"]
+    parts += [f"No entry was run on {', '.join(out)}.\n"] if out else []
     for metric in PAPER_METRICS:
         parts += [_entries(summary, metric, datasets, folds).markdown()]
     parts += ["## Where HOMICV is not first\n", _not_first(summary, datasets, folds)]
@@ -64,8 +68,7 @@ def best_page(results: pd.DataFrame, datasets: Sequence[str], folds: int = 5) ->
         _against(clean, rival, datasets, folds).markdown() for rival in RIVALS[:2]
     ]
     parts += ["## What each part adds\n"]
-    for metric in PAPER_METRICS:
-        parts += [_steps(summary, metric, datasets, folds).markdown()]
+    parts += [_steps(summary, datasets, folds).markdown()]
     return "\n".join(parts)
 
 
@@ -196,13 +199,27 @@ def _in_errors(gaps: pd.Series, folds: int) -> Entry:
     return Entry(f"{gaps.mean():+.4f} ({gaps.mean() / error:+.1f})")
 
 
-def _steps(
-    summary: pd.DataFrame, metric: str, datasets: Sequence[str], folds: int
-) -> Table:
+def _steps(summary: pd.DataFrame, datasets: Sequence[str], folds: int) -> Table:
+    """Mean of each metric over data sets with all steps, and average ranks."""
     names = list(STEPS.values())
-    means = means_of(summary, "clean", metric, names, folds).reindex(list(datasets))
-    rows = [
-        (Entry(title), *(_mean(means.loc[d], method, metric) for d in datasets))
-        for title, method in STEPS.items()
-    ]
-    return Table(METRICS[metric].title, ("", *datasets), tuple(rows))
+    columns = []
+    for metric in PAPER_METRICS:
+        means = means_of(summary, "clean", metric, names, folds).reindex(list(datasets))
+        whole = complete(means, datasets)
+        greater = METRICS[metric].greater_is_better
+        ranks = average_ranks(whole, greater_is_better=greater)
+        values = whole.mean()
+        best = _sign(metric) * (_sign(metric) * values).max()
+        columns.append(
+            [
+                Entry(f"{values[m]:.4f} ({ranks[m]:.1f})", bool(values[m] == best))
+                for m in names
+            ]
+        )
+    rows = ((Entry(title), *row) for title, *row in zip(STEPS, *columns, strict=True))
+    caption = (
+        f"Means over {', '.join(whole.index)}, on which all steps were run; in "
+        "brackets the average rank among the steps"
+    )
+    titles = (METRICS[metric].title for metric in PAPER_METRICS)
+    return Table(caption, ("", *titles), tuple(rows))

@@ -13,7 +13,14 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Patch, Rectangle
 from numpy.typing import NDArray
 
-from homi.benchmark.figures.style import BLUE, QUIET, Look, pair_means, plain, settled
+from homi.benchmark.figures.style import (
+    BLUE,
+    QUIET,
+    PlotOptions,
+    pair_means,
+    plain,
+    settled,
+)
 
 #: Degrees from pleasure, counter-clockwise, of the concepts in Russell's abstract.
 CONCEPTS = {
@@ -117,13 +124,13 @@ def _draw_circle(axes: Axes) -> None:
     axes.plot([-1, 1], [0, 0], color=QUIET, linewidth=0.6)
     axes.plot([0, 0], [-1, 1], color=QUIET, linewidth=0.6)
     places = np.array([_at(angle) for angle in CONCEPTS.values()])
-    hollow: Look = {"facecolors": "white", "edgecolors": QUIET, "zorder": 5}
+    hollow: PlotOptions = {"facecolors": "white", "edgecolors": QUIET, "zorder": 5}
     axes.scatter(places[:, 0], places[:, 1], 30, label="Russell's concepts", **hollow)
     clear = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-    look: Look = {"color": QUIET, "fontsize": 9, "bbox": clear}
+    style: PlotOptions = {"color": QUIET, "fontsize": 9, "bbox": clear}
     for name, angle in CONCEPTS.items():
         x, y = _at(angle, 0.9)
-        axes.text(x, y, name, **look, **_inside(angle))
+        axes.text(x, y, name, **style, **_inside(angle))
     axes.set(xlim=(-2.0, 2.0), ylim=(-1.3, 1.3), aspect="equal")
     axes.set_xlabel("pleasure →", loc="right")
     axes.set_ylabel("arousal →", loc="top")
@@ -132,7 +139,7 @@ def _draw_circle(axes: Axes) -> None:
         side.set_visible(False)
 
 
-def _inside(angle: float) -> Look:
+def _inside(angle: float) -> PlotOptions:
     """Alignment of a text that starts at the circle and grows inwards."""
     x, y = _at(angle)
     side = "center" if abs(x) < 0.1 else "right" if x > 0 else "left"
@@ -143,14 +150,19 @@ def _inside(angle: float) -> Look:
 
 def _draw_labels(axes: Axes, names: Sequence[str], angles: Sequence[float]) -> None:
     places = np.array([_at(angle) for angle in angles])
-    look: Look = {"color": BLUE, "zorder": 4}
-    axes.scatter(places[:, 0], places[:, 1], 140, label="labels of the data", **look)
+    style: PlotOptions = {"color": BLUE, "zorder": 4}
+    axes.scatter(places[:, 0], places[:, 1], 140, label="labels of the data", **style)
     heights = _spread(places)
     for name, (x, y), height in zip(names, places, heights, strict=True):
         side, end = ("left", 1.0) if x >= 0 else ("right", -1.0)
         start = (1.12 * x + 0.06 * end, height)
-        leader: Look = {"arrowstyle": "-", "color": BLUE, "linewidth": 0.6}
-        bold: Look = {"ha": side, "va": "center", "color": BLUE, "weight": "bold"}
+        leader: PlotOptions = {"arrowstyle": "-", "color": BLUE, "linewidth": 0.6}
+        bold: PlotOptions = {
+            "ha": side,
+            "va": "center",
+            "color": BLUE,
+            "weight": "bold",
+        }
         bold |= {"fontsize": 11}
         axes.annotate(name, (x, y), start, arrowprops=leader, **bold)
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.07), ncols=2, frameon=False)

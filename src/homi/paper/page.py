@@ -21,7 +21,7 @@ from homi.report.document import Page
 
 _LEAD = (
     "Every table and figure of “Multi-label Classification with High-rank and "
-    "High-order Label Correlations” (HOMI), made again from stored results."
+    "High-order Label Correlations” (HOMI), reproduced from stored results."
 )
 
 _ABSENT = (

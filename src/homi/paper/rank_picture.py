@@ -5,7 +5,14 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.figure import Figure
 
-from homi.benchmark.figures.style import BLUE, GREEN, HOMI_COLOR, ORANGE, Look, settled
+from homi.benchmark.figures.style import (
+    BLUE,
+    GREEN,
+    HOMI_COLOR,
+    ORANGE,
+    PlotOptions,
+    settled,
+)
 from homi.benchmark.methods import METHODS
 from homi.benchmark.results import complete, means_of
 from homi.benchmark.statistics import average_ranks
@@ -63,8 +70,8 @@ def rank_picture(ranks: pd.DataFrame) -> Figure:
     titles = [METRICS[metric].title for metric in ranks.columns]
     for kind, (color, marker) in _LOOKS.items():
         size = 15 if marker == "*" else 9
-        look: Look = {"color": color, "marker": marker, "markersize": size}
-        axes.plot(ranks.loc[kind], range(len(titles)), label=kind, ls="none", **look)
+        style: PlotOptions = {"color": color, "marker": marker, "markersize": size}
+        axes.plot(ranks.loc[kind], range(len(titles)), label=kind, ls="none", **style)
     axes.set_yticks(range(len(titles)), titles)
     axes.set(xlim=(0.7, len(METHODS) + 0.3), ylim=(len(titles) - 0.5, -0.5))
     axes.set_xticks(range(1, len(METHODS) + 1))

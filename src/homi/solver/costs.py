@@ -1,4 +1,4 @@
-"""How much work each way to solve takes, in floating-point operations of BLAS.
+"""Work of each solver, in floating-point operations of BLAS.
 
 Rough counts, to choose between ways that differ by factors. Measured on one thread:
 0.05 ns for an operation, and 0.4 ns for a stored value of sparse rows in a product

@@ -27,8 +27,8 @@ MEMORY = 2
 #: Share of the decrease predicted by the slope that a step must bring (Armijo).
 _SUFFICIENT = 1e-4
 
-#: Most trials of a step before rounding is taken as the reason, and after how many of
-#: them any gain will do.
+#: Maximum trials of a step, after which rounding is assumed; and trials after which
+#: any decrease is accepted.
 _MAX_TRIALS, _REFINEMENTS = 30, 5
 
 
@@ -50,10 +50,9 @@ P_co = TypeVar("P_co", bound=Point, covariant=True)
 class ReducedProblem(Protocol[P]):
     """The objective as a function of the feature weights, with z, B and t eliminated.
 
-    Three forms of it exist: :mod:`~homi.solver.moments_form` works on moments,
-    :mod:`~homi.solver.rows_form` on products with rows, and
-    :mod:`~homi.solver.gram_form` on the factored Gram matrix of the rows. With label
-    weights, :mod:`~homi.solver.label_weights` replaces the first.
+    Two forms of it exist: :mod:`~homi.solver.moments_form` works on moments, and
+    :mod:`~homi.solver.rows_form` on products with rows. With label weights,
+    :mod:`~homi.solver.label_weights` replaces the first.
     """
 
     def evaluate(self, omega: Array, /) -> P:
@@ -97,7 +96,7 @@ class Line(Protocol[P_co]):
 
 
 class Trials(Generic[P]):
-    """A line of which every value costs a whole evaluation: any gain will do."""
+    """A line whose every value costs a whole evaluation: any decrease is accepted."""
 
     tolerance = float("inf")
 

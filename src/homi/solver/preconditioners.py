@@ -1,4 +1,4 @@
-"""Preconditioners: what of the curvature of the (W, z) block is cheap to divide by.
+"""Preconditioners: cheap approximations of the curvature of the (W, z) block.
 
 The block of label j has the curvature ``XᵀX + λI + θ_j γXᵀLX``. Both ways replace L by
 its diagonal, the degrees D of the rows.

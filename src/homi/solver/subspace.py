@@ -1,8 +1,7 @@
 """Sweeps that minimize over a subspace: all combinations of three blocks of weights.
 
-A step along a line gives every label the same step length, and leaves W and B to find
-each other slowly: ``(WC, C⁻¹B)`` has the same graph term for every C. Here the next
-weights are
+A step along a line gives every label the same step length, and W and B converge slowly
+together: ``(WC, C⁻¹B)`` has the same graph term for every C. Here the next weights are
 
     W Γ₁ + D Γ₂ + P Γ₃,
 

@@ -14,6 +14,7 @@ from sklearn.base import clone
 from homi.estimators import HOMI, HOMICV
 from homi.graph import plan_anchors
 from homi.graph.reservoir import Reservoir
+from homi.model.cross_validated_fit import check_cv_parameters
 from homi.model.graphs import Sums
 from homi.model.partial_fit import (
     add_batch,
@@ -24,7 +25,7 @@ from homi.model.partial_fit import (
 )
 from homi.streams.checkpoint import Settings, State
 from homi.streams.fingerprint import digest
-from homi.streams.fit_cv import HOMICVRun, check_homicv
+from homi.streams.fit_cv import HOMICVRun
 from homi.streams.run import Progress, Run
 from homi.streams.sources import StreamSource, open_source
 
@@ -135,7 +136,7 @@ def fit_stream(
     """
     model = HOMI(graph="anchors") if model is None else clone(model)
     path = None if checkpoint is None else Path(checkpoint)
-    check = check_homicv if isinstance(model, HOMICV) else check_parameters
+    check = check_cv_parameters if isinstance(model, HOMICV) else check_parameters
     check(model)
     stream = open_source(source, labels, batch_size)
     given = model, stream, classes, path, every, progress

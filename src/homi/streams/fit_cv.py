@@ -13,6 +13,7 @@ from homi.graph import AnchorMoments
 from homi.graph.reservoir import Reservoir
 from homi.model import batches
 from homi.model.batches import BlockFunction, S, Sample, sample_places
+from homi.model.cross_validated_fit import fit_batches, seed_of
 from homi.model.partial_fit import check_batch
 from homi.streams.checkpoint import Settings, State
 from homi.streams.fingerprint import digest
@@ -20,21 +21,16 @@ from homi.streams.run import Run
 from homi.typing import Matrix, MatrixLike
 
 
-def check_homicv(model: HOMICV) -> None:
-    """Raise an error for parameters that are wrong on their own."""
-    model._validate_params()
-    model._check_members()
-
-
 class HOMICVRun(Run):
     """A fit of HOMICV from its state to the end, and the rows that it needs for it."""
 
     first_stage = "sample"
     way = "a stream"
+    all_rows = None
 
     def begin(self) -> State:
         """Return the state before the first batch."""
-        seed, size = self._model._seed(), batches.SAMPLE_ROWS
+        seed, size = seed_of(self._model), batches.SAMPLE_ROWS
         widths = self._first.shape[1], len(self._model.label_names_)
         rows, labels = (Reservoir(width, seed, size) for width in widths)
         return State("sample", 0, rows, files=self._files, labels=labels)
@@ -66,7 +62,7 @@ class HOMICVRun(Run):
         if self._state.stage == "sample":
             self._sample()
         model: HOMICV = self._model
-        model._fit_batches(self, None, lambda search: None, keep=False)
+        fit_batches(model, self)
         self._next("done")
         if self._source.label_names is not None:
             model.label_names_ = np.array(self._source.label_names, dtype=object)

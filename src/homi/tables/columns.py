@@ -363,7 +363,7 @@ def _listed(words: Sequence[str]) -> str:
     return shown + (", …" if len(words) > 5 else "")
 
 
-def counted(counts: dict[str, int], most: int = 5) -> str:
+def text_of_counts(counts: dict[str, int], most: int = 5) -> str:
     """Return names with their counts, the largest first, for a note."""
     order = sorted(counts, key=lambda name: -counts[name])
     shown = ", ".join(f"{counts[name]} in {short(name)}" for name in order[:most])

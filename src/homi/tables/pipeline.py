@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 
-from homi.base.answers import like_frame
+from homi.base.named_predictions import like_frame
 from homi.datasets.preprocessing import Missing, Nominal
 from homi.estimators import HOMICV
 from homi.tables.vectorizer import TableVectorizer, TextFeatures

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from homi.base.answers import like_frame
 from homi.base.classifier import MultiLabelClassifier, agreeing
-from homi.joint import KnownLabelsMixin, check_known
-from homi.joint.known import check_order
+from homi.joint import KnownLabelsMixin, check_known, given_known
+from homi.joint.known import check_order, like_known
 from homi.joint.model import KNOWN
 from homi.thresholds.rules import SeenLabels, Thresholds, TopLabels
 from homi.thresholds.scores import last_classifier
@@ -48,7 +47,7 @@ class KnownDecisionsMixin(MultiLabelClassifier):
         if known is None:
             return super().decision_function(X)
         decisions, _ = self._given_known(X, known)
-        found: Array = self._as_frame(decisions, X, known)
+        found: Array = like_known(known, X, decisions, self.label_names_)
         return found
 
     def predict(self, X: MatrixLike, known: MatrixLike | None = None) -> NDArray[Any]:
@@ -71,23 +70,20 @@ class KnownDecisionsMixin(MultiLabelClassifier):
         if known is None:
             return super().predict(X)
         decisions, _ = self._given_known(X, known)
-        found: NDArray[Any] = self._as_frame(self._as_labels(decisions > 0), X, known)
+        labels = self._as_labels(decisions > 0)
+        found: NDArray[Any] = like_known(known, X, labels, self.label_names_)
         return found
 
     def _probabilities_given(
         self, X: MatrixLike, known: MatrixLike, *, agree: bool
     ) -> Array:
-        """Return those of the classifier; next to one half to agree with decisions."""
+        """Return probabilities; if ``agree``, on the side of one half of decisions."""
         decisions, P = self._given_known(X, known)
         certain = (P == 0) | (P == 1)
         if agree:
             P = np.where(certain, P, agreeing(P, decisions > 0))
-        found: Array = self._as_frame(P, X, known)
+        found: Array = like_known(known, X, P, self.label_names_)
         return found
-
-    def _as_frame(self, values: NDArray[Any], X: MatrixLike, known: MatrixLike) -> Any:
-        like = known if hasattr(known, "columns") else X
-        return like_frame(like, values, self.label_names_)
 
     def _given_known(self, X: MatrixLike, known: MatrixLike) -> tuple[Array, Array]:
         """Return decisions and probabilities given known labels."""
@@ -106,7 +102,7 @@ class KnownDecisionsMixin(MultiLabelClassifier):
             )
         # Columns have the names of these labels; the classifier compares the rows.
         given = check_known(known, self.label_names_, (*np.shape(known), 0)[0])
-        model, log_odds, Y = classifier._given(rows, given)
+        model, log_odds, Y = given_known(classifier, rows, given)
         decisions = self._rule(model.log_odds(log_odds, Y))
         decisions = np.where(np.isnan(Y), decisions, KNOWN * (2.0 * Y - 1.0))
         return decisions, model.probabilities(log_odds, Y)

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from homi.thresholds.joint import fit_joint
 from homi.thresholds.search import best_global, best_k, best_per_label, midpoint
-from homi.typing import Array, Indices, Mask
+from homi.typing import Array, Fields, Indices, Mask
 
 if TYPE_CHECKING:
     from homi.thresholds.calibrate import CalibrationMaps
@@ -211,17 +211,17 @@ def is_agreeing(model: TunedThresholds) -> bool:
     return calibrated and model.objective == "hamming" and thresholds
 
 
-def set_rule(
-    model: TunedThresholds, found: SeenLabels, maps: CalibrationMaps | None = None
-) -> None:
-    """Set the rule, the public attribute of its strategy, and the maps, if any."""
-    model._rule, rule = found, found.rule
+def rule_attributes(found: SeenLabels, maps: CalibrationMaps | None = None) -> Fields:
+    """Return the fitted attributes of a rule and of its maps, if any."""
+    attributes: Fields = {"_rule": found}
     if maps is not None:
-        model._maps = maps
+        attributes["_maps"] = maps
+    rule = found.rule
     if isinstance(rule, Thresholds):
-        model.thresholds_ = np.full(len(found.seen), np.inf)
-        model.thresholds_[found.seen] = rule.values
+        attributes["thresholds_"] = np.full(len(found.seen), np.inf)
+        attributes["thresholds_"][found.seen] = rule.values
     elif isinstance(rule, TopLabels):
-        model.top_k_ = rule.k
+        attributes["top_k_"] = rule.k
     elif isinstance(rule, Cardinality):
-        model.cardinality_ = rule.regression
+        attributes["cardinality_"] = rule.regression
+    return attributes

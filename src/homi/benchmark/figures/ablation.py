@@ -31,7 +31,7 @@ def ablation(
     Parameters
     ----------
     summary : DataFrame
-        What ``results.summarise`` gives.
+        What ``results.summarize`` gives.
     protocol, full, reduced : str
         As they are named in its index.
     datasets : sequence of str

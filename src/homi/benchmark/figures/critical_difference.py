@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy import stats
 
-from homi.benchmark.figures.style import Look, color_of, settled
+from homi.benchmark.figures.style import PlotOptions, color_of, settled
 from homi.benchmark.statistics import average_ranks
 
 #: Inches from one method's name to the next.
@@ -78,7 +78,7 @@ def _draw_ranks(
         text_h_margin=0.02 * len(ranks),
     )
     for (bar,) in drawn["crossbars"]:
-        # It walks a set of names, whose order differs between processes.
+        # It iterates over a set of names, whose order differs between processes.
         bar.set_xdata(sorted(bar.get_xdata()))
     low = min(label.get_position()[1] for label in drawn["labels"])
     axes.set_ylim(low - 0.6, _RULER + 0.4)
@@ -88,5 +88,5 @@ def _draw_ruler(axes: Axes, start: float, difference: float, alpha: float) -> No
     end = start + difference
     axes.plot([start, end], [_RULER] * 2, "|-", color="black", linewidth=2)
     text = f"critical difference {difference:.2f} (α = {alpha:g})"
-    beside: Look = {"textcoords": "offset points", "va": "center"}
+    beside: PlotOptions = {"textcoords": "offset points", "va": "center"}
     axes.annotate(text, (end, _RULER), (8, 0), **beside)

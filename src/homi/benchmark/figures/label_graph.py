@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from homi.benchmark.figures.style import QUIET, Look, pair_means, plain, settled
+from homi.benchmark.figures.style import QUIET, PlotOptions, pair_means, plain, settled
 
 POSITIVE, NEGATIVE, WEAK = "#c62828", "#2e7d32", "#e3c000"
 
@@ -113,7 +113,7 @@ def _write_name(axes: Axes, name: str, place: NDArray[np.float64], count: int) -
     angle, side = np.degrees(np.arctan2(y, x)), "left"
     if x < 0:
         angle, side = angle + 180, "right"
-    turned: Look = {"rotation": angle, "rotation_mode": "anchor", "va": "center"}
+    turned: PlotOptions = {"rotation": angle, "rotation_mode": "anchor", "va": "center"}
     axes.text(x, y, name, ha=side, fontsize=8, **turned)
 
 
@@ -124,6 +124,6 @@ def _explain(figure: Figure, weak: float) -> None:
         WEAK: f"weak: |mean| < {weak:g}",
     }
     lines = [Line2D([], [], color=c, lw=3, label=text) for c, text in meanings.items()]
-    where: Look = {"loc": "outside lower center", "ncols": 3}
+    where: PlotOptions = {"loc": "outside lower center", "ncols": 3}
     title = "mean of Bᵢⱼ and Bⱼᵢ; thicker is stronger"
     figure.legend(handles=lines, title=title, frameon=False, fontsize=9, **where)

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from numpy.typing import NDArray
 
-from homi.benchmark.figures.style import Look, plain, settled
+from homi.benchmark.figures.style import PlotOptions, plain, settled
 
 #: More labels than this, and numbers no longer fit into the cells.
 _MOST_NUMBERS = 12
@@ -79,7 +79,7 @@ def _limits(shown: NDArray[np.float64], *, normalized: bool) -> Normalize:
 def _name_axes(axes: Axes, names: Sequence[str]) -> None:
     if len(names) <= _MOST_NAMES:
         size = 10 if len(names) <= 30 else 7
-        for_x: Look = {"rotation": 90, "fontsize": size}
+        for_x: PlotOptions = {"rotation": 90, "fontsize": size}
         axes.set_xticks(range(len(names)), plain(names), **for_x)
         axes.set_yticks(range(len(names)), plain(names), fontsize=size)
     number = "" if len(names) <= _MOST_NAMES else " (by number, from 0)"
@@ -94,7 +94,7 @@ def _write_numbers(image: AxesImage, shown: NDArray[np.float64], digits: int) ->
         # What has no color is gray.
         dark = alpha > 0 and 0.299 * red + 0.587 * green + 0.114 * blue < 0.45
         color = "white" if dark else "black"
-        at: Look = {"ha": "center", "va": "center", "fontsize": 9}
+        at: PlotOptions = {"ha": "center", "va": "center", "fontsize": 9}
         image.axes.text(column, row, _number(value, digits), color=color, **at)
 
 

@@ -19,7 +19,7 @@ from homi.benchmark.figures.style import (
     PURPLE,
     QUIET,
     SKY,
-    Look,
+    PlotOptions,
     settled,
     write_not_run,
     write_powers,
@@ -47,9 +47,9 @@ def running_time(seconds: pd.DataFrame, title: str) -> Figure:
     axes = figure.add_subplot()
     axes.set_yscale("log")
     _draw_bands(axes, len(seconds))
-    looks = _looks(list(seconds.columns))
-    for shift, method in zip(_shifts(len(looks)), looks, strict=True):
-        _draw_method(axes, seconds[method], shift, looks[method])
+    styles = _styles(list(seconds.columns))
+    for shift, method in zip(_shifts(len(styles)), styles, strict=True):
+        _draw_method(axes, seconds[method], shift, styles[method])
     for place in np.flatnonzero(seconds.isna().all(axis=1)):
         write_not_run(axes, float(place))
     axes.set_xticks(range(len(seconds)), seconds.index, rotation=30, ha="right")
@@ -57,29 +57,29 @@ def running_time(seconds: pd.DataFrame, title: str) -> Figure:
     write_powers(axes)
     axes.grid(axis="y", color="0.85", linewidth=0.6)
     axes.set_axisbelow(True)
-    _explain(axes, looks)
+    _explain(axes, styles)
     return settled(figure)
 
 
-def _looks(methods: Sequence[str]) -> dict[str, Look]:
+def _styles(methods: Sequence[str]) -> dict[str, PlotOptions]:
     """HOMI is a large star; the others differ in color and in shape."""
     others = [method for method in methods if method != "HOMI"]
-    # Five shapes against six colors: thirty methods before a look comes again.
+    # 5 shapes and 6 colors: 30 methods before a combination repeats.
     pairs = islice(zip(cycle(_MARKERS), cycle(_COLORS), strict=False), len(others))
-    looks = dict(zip(others, pairs, strict=True)) | {"HOMI": ("*", HOMI_COLOR)}
-    return {method: _look(method, *looks[method]) for method in methods}
+    styles = dict(zip(others, pairs, strict=True)) | {"HOMI": ("*", HOMI_COLOR)}
+    return {method: _style(method, *styles[method]) for method in methods}
 
 
-def _look(method: str, marker: str, color: str) -> Look:
-    look: Look = {
+def _style(method: str, marker: str, color: str) -> PlotOptions:
+    style: PlotOptions = {
         "marker": marker,
         "color": color,
         "linestyle": "none",
         "markersize": 5,
     }
     if method == "HOMI":
-        look |= {"markersize": 14, "markeredgecolor": "black", "zorder": 4}
-    return look
+        style |= {"markersize": 14, "markeredgecolor": "black", "zorder": 4}
+    return style
 
 
 def _shifts(count: int) -> np.ndarray:
@@ -93,17 +93,19 @@ def _draw_bands(axes: Axes, count: int) -> None:
     axes.set_xlim(-0.5, count - 0.5)
 
 
-def _draw_method(axes: Axes, seconds: pd.Series, shift: float, look: Look) -> None:
+def _draw_method(
+    axes: Axes, seconds: pd.Series, shift: float, style: PlotOptions
+) -> None:
     places = np.arange(len(seconds)) + shift
-    axes.plot(places, seconds.to_numpy(dtype=float), **look)
+    axes.plot(places, seconds.to_numpy(dtype=float), **style)
     missing = places[seconds.isna().to_numpy()]
-    foot: Look = {"transform": axes.get_xaxis_transform(), "linestyle": "none"}
-    cross: Look = {"marker": "x", "markersize": 4, "color": look["color"]}
+    foot: PlotOptions = {"transform": axes.get_xaxis_transform(), "linestyle": "none"}
+    cross: PlotOptions = {"marker": "x", "markersize": 4, "color": style["color"]}
     axes.plot(missing, np.full(len(missing), 0.015), **cross, **foot)
 
 
-def _explain(axes: Axes, looks: dict[str, Look]) -> None:
-    handles = [Line2D([], [], label=name, **look) for name, look in looks.items()]
-    cross: Look = {"marker": "x", "linestyle": "none", "color": QUIET}
+def _explain(axes: Axes, styles: dict[str, PlotOptions]) -> None:
+    handles = [Line2D([], [], label=name, **style) for name, style in styles.items()]
+    cross: PlotOptions = {"marker": "x", "linestyle": "none", "color": QUIET}
     handles.append(Line2D([], [], label=NOT_RUN, **cross))
     axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.0, 1.0))

@@ -13,7 +13,7 @@ from matplotlib.ticker import NullLocator
 from homi.benchmark.figures.style import (
     METRIC_LOOKS,
     QUIET,
-    Look,
+    PlotOptions,
     settled,
     write_not_run,
 )
@@ -38,7 +38,7 @@ def sensitivity(
     Parameters
     ----------
     summary : DataFrame
-        What ``results.summarise`` gives.
+        What ``results.summarize`` gives.
     protocol, dataset : str
         As they are named in its index.
     curves : dict from a parameter's printed name to (value, method) pairs
@@ -78,8 +78,12 @@ def _draw_panel(axes: Axes, name: str, values: pd.DataFrame) -> None:
     shown = values.dropna()
     for metric, (color, marker) in zip(PAPER_METRICS, METRIC_LOOKS, strict=True):
         side = right if METRICS[metric].greater_is_better else axes
-        look: Look = {"color": color, "marker": marker, "label": METRICS[metric].title}
-        side.plot(shown.index.to_numpy(), shown[metric].to_numpy(), **look)
+        style: PlotOptions = {
+            "color": color,
+            "marker": marker,
+            "label": METRICS[metric].title,
+        }
+        side.plot(shown.index.to_numpy(), shown[metric].to_numpy(), **style)
     color = METRIC_LOOKS[-1][0]
     right.set_ylabel("Macro AUC (larger is better)", color=color)
     right.tick_params(axis="y", colors=color)

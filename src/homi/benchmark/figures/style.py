@@ -22,7 +22,7 @@ GREEN, VERMILLION = "#009E73", "#D55E00"
 QUIET = "0.35"
 
 #: Keyword arguments of a matplotlib function.
-Look: TypeAlias = Fields
+PlotOptions: TypeAlias = Fields
 
 #: HOMI's color wherever it stands beside other methods.
 HOMI_COLOR = VERMILLION
@@ -52,7 +52,7 @@ def settled(figure: Figure) -> Figure:
     A layout that is worked out at every drawing depends on what was drawn before.
     """
     figure.draw_without_rendering()
-    # With "none" in its place every saving would draw twice, to arrange nothing.
+    # With a layout engine of "none", saving would draw every figure twice.
     with matplotlib.rc_context(
         {"figure.autolayout": False, "figure.constrained_layout.use": False}
     ):
@@ -75,7 +75,12 @@ def write_powers(axes: Axes) -> None:
 def write_not_run(axes: Axes, x: float | None = None) -> None:
     """Say that a result is missing: at one place of the x axis, or of the panel."""
     if x is None:
-        where: Look = {"x": 0.5, "y": 0.5, "transform": axes.transAxes, "va": "center"}
+        where: PlotOptions = {
+            "x": 0.5,
+            "y": 0.5,
+            "transform": axes.transAxes,
+            "va": "center",
+        }
     else:
         across = axes.get_xaxis_transform()
         where = {"x": x, "y": 0.03, "transform": across, "va": "bottom", "rotation": 90}

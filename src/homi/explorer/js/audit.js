@@ -19,13 +19,18 @@ const startAudit = () => {
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   };
 
+  // The beginning of the row's text, if the row is in the page.
+  const shownText = (row) => {
+    const text = rows[rowAt.get(row)]?.text;
+    return text ? [make("br"), rowText(text, 120)] : [];
+  };
   const item = ([row, label, given, p, score, reason], k) =>
     make(
       "li",
       { id: `suspect-${k}`, "data-decision": decided[k], class: k === at ? "at" : false, onclick: () => go(k) },
       make("span", { class: "what" }, rowButton(row), given ? " has " : " lacks ", nameButton(label)),
       make("span", { class: "value" }, `${percent(score)} likely wrong`),
-      make("span", { class: "quiet" }, reason),
+      make("span", { class: "quiet" }, reason, ...shownText(row)),
       make(
         "span",
         { class: "buttons" },
@@ -74,16 +79,23 @@ const startAudit = () => {
     if (moves[event.key]) go(at + moves[event.key]);
     else if (event.key === "a") decideAndGo(String(1 - given()));
     else if (event.key === "r") decideAndGo(String(given()));
-    else if (event.key === "u") decide(at, decided[at]);
+    else if (event.key === "u") undo();
     else if (event.key === "o" && rowAt.has(audit.listed[at][0])) openRow(rowAt.get(audit.listed[at][0]));
     else return;
     event.preventDefault();
     list.children[at]?.scrollIntoView({ block: "nearest" });
   });
+  const lately = []; // decided by key, the last one last
   const decideAndGo = (value) => {
+    lately.push(at);
     decided[at] = "";
     decide(at, value);
     go(at + 1);
+  };
+  const undo = () => {
+    const last = decided[at] ? at : (lately.pop() ?? at);
+    if (decided[last]) decide(last, decided[last]);
+    go(last);
   };
   byId("audit-download").addEventListener("click", download);
   byId("audit-more").addEventListener("click", () => {

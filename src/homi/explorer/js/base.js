@@ -54,7 +54,7 @@ const triangle = (i, j) => (i > j ? triangle(j, i) : i * size - (i * (i - 1)) / 
 const absolute = (value) => {
   const v = Math.abs(value);
   if (v === 0) return "0";
-  if (v < 0.0005) return v.toExponential(1).replace("-", "−");
+  if (v < 1e-5) return v.toExponential(1).replace("-", "−");
   return v >= 100 ? v.toFixed(0) : v >= 0.1 ? v.toFixed(3) : v.toPrecision(2);
 };
 const isNumber = (value) => value != null && Number.isFinite(value);
@@ -115,12 +115,18 @@ const rows = rowsPart?.rows ?? [];
 const rowIndex = (k) => rows[k]?.index ?? k;
 const rowAt = new Map(rows.map((row, k) => [row.index, k]).filter(([index]) => index !== null));
 
-const nameButton = (label, ...before) =>
-  make("button", { type: "button", class: "name", onclick: () => choose(label) }, ...before, names[label]);
-const rowButton = (index) =>
-  rowAt.has(index)
-    ? make("button", { type: "button", class: "name row", onclick: () => openRow(rowAt.get(index)) }, rows[rowAt.get(index)].name)
-    : `row\u00a0${index}`;
+// A longer name is cut, and whole where the pointer rests.
+const MOST_LETTERS = 80;
+const shortName = (name) => [shortened(name, MOST_LETTERS), { title: name.length > MOST_LETTERS ? name : false }];
+const nameButton = (label, ...before) => {
+  const [name, title] = shortName(names[label]);
+  return make("button", { type: "button", class: "name", onclick: () => choose(label), ...title }, ...before, name);
+};
+const rowButton = (index) => {
+  if (!rowAt.has(index)) return `row\u00a0${index}`;
+  const [name, title] = shortName(rows[rowAt.get(index)].name);
+  return make("button", { type: "button", class: "name row", onclick: () => openRow(rowAt.get(index)), ...title }, name);
+};
 const openRow = (k) => {
   tell("row", k);
   byId("rows").scrollIntoView();

@@ -96,7 +96,7 @@ const startQuality = () => {
       { title: "has", key: ([i]) => names[i], cell: ([i]) => nameButton(i) },
       { title: "wrongly predicted", key: ([, j]) => names[j], cell: ([, j]) => nameButton(j) },
       { title: "rows", number: true, key: (p) => p[2], cell: (p) => whole(p[2]) },
-      { title: "by chance", number: true, key: (p) => p[3], cell: (p) => plain(p[3]) },
+      { title: "by chance", number: true, key: (p) => p[3], cell: (p) => p[3].toFixed(1) },
       { title: "examples", key: (p) => (rowAt.has(p[4][0]) ? 0 : 1), cell: (p) => p[4].slice(0, 3).flatMap((row, k) => [k ? ", " : "", rowButton(row)]) },
     ],
     quality.confused,

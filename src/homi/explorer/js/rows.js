@@ -43,8 +43,7 @@ const startCard = () => {
     return [
       make("h2", {}, "No label chosen"),
       make("p", {}, "Choose a label in the graph, in a list or by the search: here is what goes with it."),
-      heading("Strongest pairs"),
-      make("ul", { class: "partners" }, ...strongest.map(item)),
+      ...(strongest.length ? [heading("Strongest pairs"), make("ul", { class: "partners" }, ...strongest.map(item))] : []),
     ];
   };
   const show = () => {
@@ -62,10 +61,7 @@ const startCard = () => {
       make("h2", {}, dot(i), names[i]),
       facts(i),
       ...(known ? [make("p", { class: "know" }, "I know: ", known)] : []),
-      heading("Goes with"),
-      list(1),
-      heading("Goes against"),
-      list(-1),
+      ...(state.relation ? [heading("Goes with"), list(1), heading("Goes against"), list(-1)] : []),
       explained(i) ?? "",
     );
   };
@@ -84,8 +80,13 @@ const chips = (found, kind, limit = 12) => {
 
 // A text is shown as it is; what looks like an address or the path of a file is a link.
 const isLink = (text) => /^(https?:\/\/|file:\/\/|\.{0,2}\/)\S+$/.test(text) || /^[\w./ -]+\.(png|jpe?g|gif|webp|svg|pdf|wav|mp3|txt)$/i.test(text);
-const rowText = (text, most = Infinity) =>
-  isLink(text) ? make("a", { href: text, target: "_blank", rel: "noreferrer" }, text) : make("span", { class: "text" }, shortened(text, most));
+// " · " separates the columns of a row.
+const rowText = (text, most = Infinity) => {
+  const pieces = text.split(" · ");
+  if (!pieces.some(isLink)) return make("span", { class: "text" }, shortened(text, most));
+  const shown = (piece) => (isLink(piece) ? make("a", { href: piece, target: "_blank", rel: "noreferrer" }, piece) : shortened(piece, most));
+  return make("span", { class: "text" }, ...pieces.flatMap((piece, k) => [k ? " · " : "", shown(piece)]));
+};
 
 const startRows = () => {
   if (!rows.length) return;

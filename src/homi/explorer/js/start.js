@@ -31,6 +31,7 @@ const startModels = () => {
 
 // Put everything in its place: the graph at once, the rest while the browser idles.
 
+root.toggleAttribute("data-related", Boolean(state.relation));
 startSearch();
 startCard();
 startGraph();

@@ -61,7 +61,7 @@ def running_times(paper: PaperResults) -> Section | None:
     """Return Figure 7."""
     title = "Figure 7: running time"
     if not paper.experiment.times:
-        words = "Not shown: a quick run is too short to say anything of running times."
+        words = "Not shown: a quick run is too short to measure running times."
         return Section(title, (Prose(words),))
     names = [name for name in [*METHODS, *BASELINES] if name in paper.seconds.columns]
     if not names:

@@ -1,4 +1,4 @@
-"""Answers by name of any fitted model: also of pipelines and searches around one."""
+"""Predictions by name of any fitted model, also of pipelines around one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,12 @@ from typing import Any
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
-from homi.base.answers import NamedAnswersMixin, check_k, named_tags, named_top_k
+from homi.base.named_predictions import (
+    NamedPredictionsMixin,
+    check_k,
+    named_tags,
+    named_top_k,
+)
 from homi.explorer.why import why
 from homi.typing import MatrixLike
 
@@ -66,7 +71,7 @@ def top_k(
     return named_top_k(_classifier(model), model.predict_proba(X), k)
 
 
-def _classifier(model: BaseEstimator) -> NamedAnswersMixin:
+def _classifier(model: BaseEstimator) -> NamedPredictionsMixin:
     """Return the classifier that knows the names of the labels."""
     found = model
     while not hasattr(found, "label_names_"):

@@ -20,7 +20,7 @@ _EMPTY = np.iinfo(np.int64).max
 _COLUMN = 2**32 - 1
 
 
-class Best:
+class TopScores:
     """The k largest scores of each of n rows.
 
     Blocks of a row must come in the order of their columns.

@@ -1,7 +1,7 @@
 """Entries of the arena whose packages have an environment of their own.
 
 Rows and scores are exchanged by files. The program that runs there,
-``elsewhere_child.py``, needs nothing of homi.
+``rival_environment_child.py``, needs nothing of homi.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from homi.benchmark.rival import Rival, Rows
+from homi.benchmark.rival import LabeledRows, Rival
 from homi.typing import Array, Fields, Matrix
 
-_CHILD = Path(__file__).with_name("elsewhere_child.py")
+_CHILD = Path(__file__).with_name("rival_environment_child.py")
 
 
 def python_of(package: str) -> Path:
@@ -49,7 +49,9 @@ class _Elsewhere(Rival):
     #: Processor seconds of starting other processes, which are no cost of the model.
     start_seconds_ = 0.0
 
-    def _fit_model(self, rows: Rows, setting: Fields, held: Rows | None) -> Any:
+    def _fit_model(
+        self, rows: LabeledRows, setting: Fields, held: LabeledRows | None
+    ) -> Any:
         with tempfile.TemporaryDirectory() as place:
             path = Path(place)
             _write(path / "rows.npz", rows.X, Y=rows.Y.astype(np.uint8))
@@ -98,7 +100,7 @@ class BoomerRival(_Elsewhere):
 
     _package = "mlrl-boomer"
 
-    def _settings(self, rows: Rows) -> list[Fields]:
+    def _settings(self, rows: LabeledRows) -> list[Fields]:
         return [{"shrinkage": s, "max_rules": 1000} for s in (0.1, 0.3)]
 
 
@@ -108,5 +110,5 @@ class XRFMRival(_Elsewhere):
     _package = "xrfm"
     _margins = True
 
-    def _settings(self, rows: Rows) -> list[Fields]:
+    def _settings(self, rows: LabeledRows) -> list[Fields]:
         return [{"bandwidth": width} for width in (5.0, 10.0, 20.0)]

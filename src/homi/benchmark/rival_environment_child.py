@@ -1,10 +1,10 @@
 """Fit or predict in the environment of another package.
 
-python elsewhere_child.py PACKAGE fit|predict DIRECTORY [name=value ...]
+python rival_environment_child.py PACKAGE fit|predict DIRECTORY [name=value ...]
 
 Reads ``rows.npz``. Writes or reads ``model``, and writes ``scores.npy``: probabilities
 less one half. Prints the processor seconds of its start. Run by
-:mod:`homi.benchmark.elsewhere` with another interpreter.
+:mod:`homi.benchmark.rival_environments` with another interpreter.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from homi.base.targets import Encoding
 from homi.typing import MatrixLike, Names
 
 
-class NamedAnswersMixin:
+class NamedPredictionsMixin:
     """Prediction methods that return names instead of columns."""
 
     label_names_: Names
@@ -68,7 +68,9 @@ def check_k(k: object) -> None:
         raise ValueError(f"k must be a positive integer, got {k!r}; pass k=5.")
 
 
-def named_tags(classifier: NamedAnswersMixin, predicted: ArrayLike) -> list[list[Any]]:
+def named_tags(
+    classifier: NamedPredictionsMixin, predicted: ArrayLike
+) -> list[list[Any]]:
     """Return the names of predicted labels, an indicator matrix or 1-D classes."""
     predicted = np.asarray(predicted)
     if predicted.ndim == 1:
@@ -78,7 +80,7 @@ def named_tags(classifier: NamedAnswersMixin, predicted: ArrayLike) -> list[list
 
 
 def named_top_k(
-    classifier: NamedAnswersMixin, P: ArrayLike, k: int
+    classifier: NamedPredictionsMixin, P: ArrayLike, k: int
 ) -> list[list[tuple[Any, float]]]:
     """Return the k largest probabilities of each row with the names of the columns."""
     P = np.asarray(P)
