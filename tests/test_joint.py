@@ -181,6 +181,17 @@ def test_labels_without_anything_in_common_say_nothing():
     np.testing.assert_allclose(alone.log_odds(S, Y)[unknown], S[unknown], atol=1e-9)
 
 
+def test_log_odds_become_steeper_with_the_share_of_known_labels():
+    sets = LabelSets(np.zeros((1, 4)), np.zeros(1), np.zeros(1))
+    sharp, weights = Sharpness(1.0, 6.0, 0.3, 0.3), Weights(0.6, 0.0, 0.0)
+    alone = JointModel(np.eye(4), sets, sharp, weights, np.ones(4))
+    S = np.random.default_rng(12).normal(size=(5, 4))
+    for count in range(4):
+        Y = np.where(np.arange(4) < count, 1.0, np.full_like(S, np.nan))
+        expected = (1 + 0.6 * count / 4) * S[:, count:]
+        np.testing.assert_allclose(alone.log_odds(S, Y)[:, count:], expected)
+
+
 def test_a_label_with_a_gate_of_zero_is_left_unchanged(model):
     rng = np.random.default_rng(11)
     S, Y = rng.normal(size=(30, 6)), some_known(rng, 30, 6)

@@ -74,7 +74,7 @@ def audit(
     write_table(output, {**columns, "decision": [""] * len(found)})
     low, high = found.interval
     print_note(
-        f"About {found.n_wrong:.0f} of {given.Y.size} labels are wrong (90 % interval: "
-        f"{low:.0f} to {high:.0f}){written_to(output)}.",
+        f"About {found.n_wrong:.0f} of {given.Y.size} labels are wrong, plausibly "
+        f"{low:.0f} to {high:.0f}{written_to(output)}.",
         quiet=quiet,
     )

@@ -64,14 +64,16 @@ def audit(
         from 0; ``label``, its name; ``given``, 0 or 1; ``probability`` of the label by
         the features and the row's other labels; ``score``, the probability that the
         given label is wrong; ``reason``, in words. ``found.n_wrong`` estimates how many
-        labels are wrong, ``found.interval`` is its 90 % confidence interval, and
+        labels are wrong, ``found.interval`` is the range that is plausible, and
         ``found.corrected(Y)`` returns a copy of Y without the probable errors.
 
     Notes
     -----
-    The interval accounts for the number of rows only. Noise that is not flipped at
-    random, or labels that features cannot predict, add errors that it does not include:
-    on real data sets it is often wrong.
+    How many labels are wrong cannot be known where predictions are uncertain: noise
+    looks like chance. The interval is therefore wide. It ends where even the surest
+    predictions would be contradicted less often. It begins at the lower 5 % limit of
+    two estimates, by features and given the other labels; if labels that are hard to
+    predict look like missing ones, this is too high.
 
     A label that is given instead of another one agrees with the rest of its row. Such
     pairs are judged together, by features, where the likelihood of all pairs says that

@@ -29,7 +29,7 @@ class AuditFrame(pd.DataFrame):  # type: ignore[misc]
 
     @property
     def interval(self) -> tuple[float, float]:
-        """90 % confidence interval of ``n_wrong``."""
+        """Least and greatest number of wrong labels that is plausible."""
         low, high = self.attrs["interval"]
         return float(low), float(high)
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, logit
+from scipy.stats import beta
 
 from homi.typing import Array
 
@@ -22,6 +23,10 @@ _RATES = (1e-3, 0.45)
 _STARTS = ((0.02, 0.02), (0.002, 0.2), (0.2, 0.002))
 #: Rate of noise before any data, and its weight in rows.
 _PRIOR_RATE, _PRIOR_ROWS = 0.02, 10.0
+#: Share of the labels that counts as surest, at either end.
+_SUREST = 0.05
+#: Chance that a limit of a rate is missed.
+_MISSED = 0.05
 
 
 class LabelNoise(NamedTuple):
@@ -54,11 +59,15 @@ class LabelNoise(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """Labels in bins of log-odds: mean log-odds, number absent and number present."""
+    """Labels in bins of log-odds: mean log-odds, number absent and number present.
+
+    ``least`` is a lower limit of the rate of spurious labels.
+    """
 
     log_odds: Array
     absent: Array
     present: Array
+    least: float
 
 
 def binned(log_odds: Array, Y: Array) -> Counts:
@@ -66,49 +75,103 @@ def binned(log_odds: Array, Y: Array) -> Counts:
     s, y = log_odds.ravel(), Y.ravel()
     edges = np.quantile(s, np.linspace(0.0, 1.0, _BINS + 1)[1:-1])
     bins = np.searchsorted(edges, s)
-    n = np.bincount(bins, np.ones(len(s)), _BINS)
-    present = np.bincount(bins, y.astype(np.float64), _BINS)
-    mean = np.bincount(bins, s, _BINS) / np.maximum(n, 1)
-    absent = np.bincount(bins, 1.0 - y, _BINS)
-    return Counts(mean, *(np.asarray(c, dtype=np.float64) for c in (absent, present)))
+    n, total, present = (
+        np.bincount(bins, weights, _BINS).astype(np.float64)
+        for weights in (np.ones(len(s)), s, y.astype(np.float64))
+    )
+    found, size = _surest(log_odds, Y)[0]
+    least = float(beta.ppf(_MISSED, found, size - found + 1.0)) if found else 0.0
+    # No label is known to be rarer than one row of a half.
+    least = min(max(least - 2.0 / len(Y), 0.0), _RATES[1])
+    return Counts(total / np.maximum(n, 1.0), n - present, present, least)
 
 
 def fit_label_noise(counts: Counts) -> LabelNoise:
     """Fit the rates of noise by maximum likelihood.
 
     Rates that differ by less than a factor of 3 are taken as equal, and others are
-    brought together by that factor.
+    brought together by that factor. The labels that are most surely absent set a lower
+    limit to the rate of spurious ones.
     """
-    fits = [_fit(counts, [1.0, 0.0, *logit(rates)], None) for rates in _STARTS]
+    starts = (LabelNoise(1.0, 0.0, *rates) for rates in _STARTS)
+    fits = (_fit(counts, start, None) for start in starts)
     free = min(fits, key=lambda noise: _loss(noise, counts))
-    gap = float(logit(free.missing) - logit(free.spurious))
-    return _with_gap(free, counts, np.sign(gap) * max(abs(gap) - _SLACK, 0.0))
+    gap = _gap(free)
+    return _fit(counts, free, np.sign(gap) * max(abs(gap) - _SLACK, 0.0))
 
 
 def refit(noise: LabelNoise, counts: Counts) -> LabelNoise:
     """Fit to other labels, with the same ratio of the two rates."""
-    gap = float(logit(noise.missing) - logit(noise.spurious))
-    return _with_gap(noise, counts, gap)
+    return _fit(counts, noise, _gap(noise))
 
 
-def _with_gap(start: LabelNoise, counts: Counts, gap: float) -> LabelNoise:
-    middle = float(logit(start.missing) + logit(start.spurious)) / 2.0
-    return _fit(counts, [start.slope, start.offset, middle], gap)
+def most_wrong(log_odds: Array, Y: Array) -> float:
+    r"""Return how many labels may be wrong: no rate exceeds that of the surest labels.
+
+    Of the labels that are most surely absent, at least the share :math:`e_0` is given,
+    and of those most surely present at least :math:`e_1` is not. Of N labels, with n
+    given ones, :math:`t = (n - e_0 N)/(1 - e_0 - e_1)` are then right to have, and
+
+    .. math:: e_0 (N - t) + e_1 t
+
+    are wrong; or :math:`2 e_1 n`, if labels are swapped for others. Both rates are
+    upper limits, at 95 %.
+    """
+    n, given = float(Y.size), float(Y.sum())
+    # The limit is NaN if all of them are contradicted: the rate is the greatest then.
+    e0, e1 = (
+        float(np.fmin(beta.ppf(1.0 - _MISSED, found + 1.0, size - found), _RATES[1]))
+        for found, size in _surest(log_odds, Y)
+    )
+    right = float(np.clip((given - e0 * n) / (1.0 - e0 - e1), 0.0, n))
+    alone = min(e0 * (n - right), given) + e1 * right
+    return max(alone, 2.0 * e1 * given)
 
 
-def _fit(counts: Counts, start: list[float], gap: float | None) -> LabelNoise:
+def _surest(log_odds: Array, Y: Array) -> list[tuple[float, int]]:
+    """Return how many of the surest labels are contradicted, and their number.
+
+    First those that are most surely absent, then those most surely present. Labels that
+    are rare by chance must not look sure: how frequent a label is, is taken from the
+    other half of the rows.
+    """
+    half = np.arange(len(Y)) % 2 == 0
+    shares = [(Y[h].sum(axis=0) + 0.5) / (h.sum() + 1.0) for h in (half, ~half)]
+    own, other = (logit(share) for share in shares)
+    change = np.where(half[:, None], other - own, own - other)
+    # The whole data have the mean of both; log-odds move by half the difference.
+    y = Y.ravel()[np.argsort((log_odds + change / 2.0).ravel(), kind="stable")]
+    counts = [max(int(np.ceil(_SUREST * c)), 1) for c in (len(y) - y.sum(), y.sum())]
+    absent, present = y[: counts[0]], y[-counts[1] :]
+    return [
+        (float(absent.sum()), counts[0]),
+        (float(len(present) - present.sum()), counts[1]),
+    ]
+
+
+def _gap(noise: LabelNoise) -> float:
+    """Return the difference between the log-odds of both rates."""
+    return float(logit(noise.missing) - logit(noise.spurious))
+
+
+def _fit(counts: Counts, start: LabelNoise, gap: float | None) -> LabelNoise:
     """Fit with a given gap between the log-odds of both rates, or with any."""
+    ends = [float(logit(rate)) for rate in (start.spurious, start.missing)]
     found = minimize(
-        lambda t: _loss(_unpacked(t, gap), counts),
-        start,
+        lambda t: _loss(_unpacked(t, gap, counts.least), counts),
+        [start.slope, start.offset, *(ends if gap is None else [sum(ends) / 2.0])],
         method="Nelder-Mead",
         options={"maxiter": 2000, "xatol": 1e-4, "fatol": 1e-4},
     )
-    return _unpacked(found.x, gap)
+    return _unpacked(found.x, gap, counts.least)
 
 
-def _unpacked(t: Array, gap: float | None) -> LabelNoise:
-    ends = (t[2], t[3]) if gap is None else (t[2] - gap / 2.0, t[2] + gap / 2.0)
+def _unpacked(t: Array, gap: float | None, least: float) -> LabelNoise:
+    if gap is None:
+        ends = [t[2], t[3]]
+    else:
+        spurious = max(t[2] - gap / 2.0, float(logit(least)))
+        ends = [spurious, max(t[2] + gap / 2.0, spurious + min(gap, 0.0))]
     rates = [float(np.clip(expit(end), *_RATES)) for end in ends]
     return LabelNoise(float(t[0]), float(t[1]), *rates)
 

@@ -8,7 +8,13 @@ import numpy as np
 from scipy.special import expit, logit
 from sklearn.model_selection import KFold
 
-from homi.dependence.label_noise import LabelNoise, binned, fit_label_noise, refit
+from homi.dependence.label_noise import (
+    LabelNoise,
+    binned,
+    fit_label_noise,
+    most_wrong,
+    refit,
+)
 from homi.dependence.swaps import with_swaps
 from homi.joint import JointModel, fit_joint_model
 from homi.typing import Array, Indices
@@ -38,7 +44,7 @@ class Suspicion(NamedTuple):
     n_wrong : float
         Estimated number of wrong labels.
     interval : tuple of float
-        90 % confidence interval of that number.
+        Range of that number, as in ``plausible_range``.
     """
 
     by_features: Array
@@ -68,11 +74,28 @@ def suspicion(log_odds: Array, Y: Array, joint: JointModel | None = None) -> Sus
     noise = fit_label_noise(binned(given_others, Y))
     wrong, partner = with_swaps(log_odds, Y, noise.wrong(given_others, Y))
     swapped = partner >= 0
-    features = log_odds if swapped.any() else None
-    interval = confidence_interval(noise, given_others, Y, features)
+    interval = plausible_range(
+        noise, given_others, log_odds, Y, swaps=bool(swapped.any())
+    )
     chosen = expit(np.where(swapped, log_odds, given_others))
     total = float(wrong.sum())
     return Suspicion(expit(log_odds), chosen, wrong, partner, total, interval)
+
+
+def plausible_range(
+    noise: LabelNoise, log_odds: Array, features: Array, Y: Array, *, swaps: bool
+) -> tuple[float, float]:
+    """Return the least and the greatest number of wrong labels that is plausible.
+
+    The least one is the lower limit of two estimates: given the other labels, and by
+    features only. The greatest one is their upper limit, or what the surest predictions
+    allow, which is more: uncertain predictions cannot tell noise from chance.
+    ``log_odds`` are given the other labels.
+    """
+    by_features = fit_label_noise(binned(features, Y))
+    low, high = confidence_interval(noise, log_odds, Y, features if swaps else None)
+    other = confidence_interval(by_features, features, Y)
+    return min(low, other[0]), max(high, other[1], most_wrong(log_odds, Y))
 
 
 def confidence_interval(
