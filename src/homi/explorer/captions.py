@@ -110,7 +110,11 @@ def audited(facts: Facts) -> str:
         return ""
     text = ""
     if found.n_wrong is not None:
-        text = f"About {found.n_wrong:,.0f} labels of the rows judged are wrong. "
+        text = f"About {found.n_wrong:,.0f} labels of the rows judged are wrong"
+        if found.plausible is not None:
+            low, high = found.plausible
+            text += f", plausibly {low:,.0f} to {high:,.0f}"
+        text += ". "
     if not found.held_out:
         text += (
             "If the model was fitted to these rows, it may agree with their errors; "

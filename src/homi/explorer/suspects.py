@@ -31,11 +31,13 @@ class Suspects(NamedTuple):
     """Suspicious labels, most suspicious first.
 
     ``held_out`` says whether rows were judged by a model not fitted to them, as far as
-    that is known; ``n_wrong`` estimates the number of wrong labels.
+    that is known; ``n_wrong`` estimates the number of wrong labels, and ``plausible`` is
+    the range that it may lie in.
     """
 
     listed: list[Suspect]
     n_wrong: float | None
+    plausible: tuple[float, float] | None
     held_out: bool
 
 
@@ -79,7 +81,7 @@ def find_suspects(
         )
         for (i, j), reason in zip(cells, reasons(cells, found, 0), strict=True)
     ]
-    return Suspects(listed, found.n_wrong, held_out)
+    return Suspects(listed, found.n_wrong, found.interval, held_out)
 
 
 def suspects_of_audit(audit: Any, names: list[str]) -> Suspects:
@@ -103,5 +105,6 @@ def suspects_of_audit(audit: Any, names: list[str]) -> Suspects:
             )
         numbers = int(given), float(probability), float(score)
         listed.append(Suspect(int(row), place[str(label)], *numbers, str(reason)))
-    n_wrong = getattr(audit, "attrs", {}).get("n_wrong")
-    return Suspects(listed, n_wrong, held_out=True)
+    facts = getattr(audit, "attrs", {})
+    n_wrong, plausible = facts.get("n_wrong"), facts.get("interval")
+    return Suspects(listed, n_wrong, plausible, held_out=True)
