@@ -21,7 +21,7 @@ from homi.model.fold_scores import (
 )
 from homi.model.graphs import Graph, neighbor_graph
 from homi.model.grid import Grid
-from homi.solver import ridge_path, weight_path
+from homi.solver import weight_path
 from homi.typing import Array, Fields
 
 Parameters = Fields
@@ -286,8 +286,13 @@ class Search:
         if self.features.filled is not None:
             by_folds = RidgesByFolds(space, self.features.filled, self.seed)
             return by_folds.own_weights(params["lam"], grid.label_weights)
-        path = weight_path(space.moments, params["lam"], params["gamma"])
-        rows = path.of(space.features, space.mean, space.scale, space.weights)
+        lam, gamma = params["lam"], params["gamma"]
+        if gamma == 0:
+            every, rows = space.on_path
+            path, rows = every.with_lam(lam), rows.with_lam(every.values, lam)
+        else:
+            path = weight_path(space.moments, lam, gamma)
+            rows = path.of(space.features, space.mean, space.scale, space.weights)
         return rows.own_weights(Y, path.values, grid.label_weights)
 
     def lams(self, grid: Grid, choice: FeatureChoice | None = None) -> list[float]:
@@ -341,8 +346,7 @@ class Search:
         Y, filled = self.features.Y, self.features.filled
         if filled is not None:
             return RidgesByFolds(space, filled, self.seed)
-        path = ridge_path(space.moments)
-        rows = path.of(space.features, space.mean, space.scale, space.weights)
+        path, rows = space.on_path
         return lambda lam: self.measure.held_out(rows, Y, 1.0 / (path.values + lam))
 
     def _value(self, scores: Array) -> float:
