@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Data sets as ARFF files, if there are any beside the checkout; tests skip without.
 export HOMI_DATA ?= $(firstword $(wildcard data ../shared/data))
 
-.PHONY: demo test lint types workflows unit lowest newest contract dist ci slow browser speed methods loading startup metrics scale explorer docs format clean
+.PHONY: demo test lint types workflows unit lowest newest contract dist ci slow golden browser speed methods loading startup metrics scale explorer docs format clean
 .DEFAULT_GOAL := demo
 # schema=files, for `make workflows`
 SCHEMAS := github-workflows=.github/workflows/*.yml github-issue-forms=.github/ISSUE_TEMPLATE/[bi]*.yml github-issue-config=.github/ISSUE_TEMPLATE/config.yml dependabot=.github/dependabot.yml readthedocs=.readthedocs.yaml citation-file-format=CITATION.cff
@@ -51,6 +51,7 @@ ci: test docs dist lowest
 slow: .venv/installed ; $(BIN)/python -m pytest -m slow
 # Debian and its kin; browser tests skip where there is no Chromium. Playwright fetches none of its own.
 browser: .venv/installed ; apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium && $(BIN)/python -m pytest tests/test_*_browser.py
+golden: .venv/installed ; $(BIN)/python tests/test_golden.py
 speed: .venv/installed ; $(BIN)/python benchmarks/speed.py
 methods: .venv/installed ; $(BIN)/python benchmarks/methods.py
 loading: .venv/installed ; $(BIN)/python benchmarks/loading.py

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import dataclasses
 import functools
 import gc
 import os
@@ -39,7 +40,7 @@ from homi.datasets import load
 from homi.datasets.load import at_hand
 from homi.graph import neighbor_laplacian
 from homi.moments import Moments
-from homi.solver import Problem, solve, total
+from homi.solver import Problem, solve, solve_stepwise, total
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 import reference
@@ -54,6 +55,8 @@ NEIGHBOURS, PAPER_SWEEPS, MOST_SWEEPS = 10, 100, 1000
 REFERENCE = {"emotions": (100, 100), "birds": (100, 100), "CAL500": (50, 100)}
 REFERENCE |= {"yeast": (200, 5), "scene": (200, 5)}
 FLOOR_GOAL, PREDICT_GOAL = 2.0, 1.5
+#: Data sets that miss the floor by their sweeps.
+MANY_SWEEPS = ("CAL500", "corel5k")
 
 #: Processor time leaves out what other programs use; wall clock is what a user waits.
 CLOCKS = {"processor": time.process_time, "wall": time.perf_counter}
@@ -294,12 +297,43 @@ def predict_row(given: Data, repeats: int) -> Row:
     }
 
 
+def tried_row(given: Data, repeats: int) -> Row:
+    """Ways to make fewer or cheaper sweeps where they take most of the time: seconds,
+    sweeps, and how far the objective ends above the least of these, in millionths.
+    *Labels first* starts at the B of the labels alone; *single* has moments in single
+    precision. The first is what HOMI does."""
+    problem = prepare(given)[3]
+    moments = problem.moments
+    single = {
+        name: np.asarray(value, np.float32)
+        for name, value in vars(moments).items()
+        if isinstance(value, np.ndarray)
+    }
+    cheap = dataclasses.replace(problem, moments=dataclasses.replace(moments, **single))
+    labels_first = solve_stepwise(problem).params
+    ways: Calls = {
+        "L-BFGS": lambda: solve(problem),
+        "labels first": lambda: solve(problem, start=labels_first),
+        "single": lambda: solve(cheap),
+        "tol=1e-5": lambda: solve(problem, tol=1e-5),
+    }
+    found = {name: solution().history for name, solution in ways.items()}
+    least = min(total(history[-1]) for history in found.values())
+    took = race(ways, repeats)
+    return given.about() | {
+        name: f"{_text(took[name])} s, {len(history)}, "
+        f"{1e6 * (total(history[-1]) / least - 1):.0f}"
+        for name, history in found.items()
+    }
+
+
 #: Titles, and the functions that make a row and say in words what it holds.
 TABLES: dict[str, tuple[str, Callable[[Data, int], Row]]] = {
     "reference": ("Fit against the reference implementation", reference_row),
     "floor": ("Fit against the floor", floor_row),
     "memory": ("Peak memory of a fit above X and Y", memory_row),
     "predict": ("Predict against one bare matrix product", predict_row),
+    "tried": ("Fewer or cheaper sweeps: what was tried", tried_row),
 }
 
 
@@ -307,6 +341,8 @@ def measure(kind: str, names: Sequence[str], repeats: int) -> list[Row]:
     """The rows of a table, for those of the data sets that it is about."""
     if kind == "reference":
         names = [name for name in names if name in REFERENCE]
+    if kind == "tried":
+        names = [name for name in names if name in MANY_SWEEPS]
     if kind == "memory" and not Path("/proc/self/status").exists():
         names = []
     rows = []
@@ -325,8 +361,9 @@ def render(title: str, lead: str, rows: list[Row]) -> str:
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     cells.insert(1, ["-" * width for width in widths])
     lines = [f"| {' | '.join(map(str.ljust, line, widths))} |" for line in cells]
-    met = sum(row["mark"] == "pass" for row in rows)
-    return "\n".join([top, *lines, "", f"{met} of {len(rows)} meet the target.", ""])
+    marks = [row["mark"] == "pass" for row in rows if "mark" in row]
+    met = [f"{sum(marks)} of {len(marks)} meet the target.", ""] if marks else []
+    return "\n".join([top, *lines, "", *met])
 
 
 def _text(value: Any) -> str:

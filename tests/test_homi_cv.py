@@ -650,9 +650,15 @@ def test_objectives_of_known_labels_are_those_of_a_loop():
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 def test_a_budget_leaves_a_ridge_regression_with_a_chosen_penalty(kind):
     X, Y = random_rows(n=60, m=6, q=4)
-    with pytest.warns(UserWarning, match=r"time_budget=1e-09 .* after 15 candidates"):
+    with pytest.warns(UserWarning, match=r"time_budget=1e-09 .* 15 .*ions, trees"):
         model = HOMICV(time_budget=1e-9).fit(kind(X), Y)
-    assert "trees" not in model.search_report_["stage"]
+    report = model.search_report_
+    notes = dict(zip(report["stage"], report["note"], strict=True))
+    assert "rbf (standardized rows)" in notes["features"]
+    assert notes["label correction"] == "no time for label weights and corrections"
+    assert (notes["fit"], notes["trees"]) == ("", "no time for trees")
+    assert dict(zip(report["stage"], report["cut_short"], strict=True))["trees"]
+    assert model.forest_ is None
     first = {"kernel": None, "standardize": kind is np.asarray}
     for params in model.cv_results_["params"]:
         assert {name: params[name] for name in first} == first

@@ -78,7 +78,6 @@ def test_auto_is_for_sparse_rows_and_few_products(words, monkeypatch):
     X, Y = words
     rows = RowsInMemory(X, Y, None, 0, 1000)
     assert wants_logistic(rows, "auto")
-    assert not wants_logistic(rows, "auto", is_late=True)
     assert not wants_logistic(rows, False)
     assert wants_logistic(RowsInMemory(X.toarray(), Y, None, 0, 1000), "auto")
     assert not wants_logistic(RowsInMemory(X.toarray() + 1, Y, None, 0, 1000), "auto")

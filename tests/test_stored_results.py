@@ -12,7 +12,7 @@ from homi.benchmark.exchange import wrong_folds
 from homi.benchmark.experiment_file import read_experiment
 from homi.benchmark.runner import sort_out
 from homi.benchmark.store import stored, stored_studies
-from homi.paper.best_page import ENTRIES, OURS, STEPS, best_page
+from homi.paper.best_page import BEFORE, ENTRIES, OURS, STEPS, best_page
 from homi.paper.cell_verdicts import EXPLAINED, OPEN, REPRODUCED, cell_verdicts
 from homi.paper.page import DOCUMENTED_FIGURES, documented_page
 from homi.paper.published import distances, sources
@@ -199,6 +199,23 @@ def test_differences_are_in_standard_errors():
     row = page.split("HOMICV less tuned-ridge", 1)[1].split("| one |", 1)[1]
     error = np.std([0.0, 0.01, 0.02, 0.03, 0.04], ddof=1) / np.sqrt(5)
     assert row.split("|")[1].strip() == f"+0.1200 (+{0.12 / error:.1f})"
+
+
+def test_cells_that_were_better_before_are_named():
+    def with_before(frame):
+        old = frame[frame["method"] == OURS].assign(method=BEFORE)
+        old = old[(old["dataset"] != "two") | (old["fold"] < 4)]
+        change = 0.01 * (old["fold"] - 1)
+        return pd.concat(
+            [frame, old.assign(roc_auc=old["roc_auc"] + change, one_error=0.0)]
+        )
+
+    assert "before" not in best_page(results(), DATASETS)
+    page = best_page(results(with_before), DATASETS)
+    assert "in 2 of 4 cells: One-error of one, Macro AUC of one." in page
+    table = page.split("HOMICV less HOMICV before", 1)[1]
+    assert "(-1.4)" in table.split("| one |", 1)[1].split("\n", 1)[0]
+    assert table.split("| two |", 1)[1].split("|")[0].strip() == "not run"
 
 
 def test_an_entry_without_all_folds_is_not_compared():

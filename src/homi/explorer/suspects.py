@@ -31,8 +31,8 @@ class Suspects(NamedTuple):
     """Suspicious labels, most suspicious first.
 
     ``held_out`` says whether rows were judged by a model not fitted to them, as far as
-    that is known; ``n_wrong`` estimates the number of wrong labels, and ``plausible`` is
-    the range that it may lie in.
+    that is known; ``n_wrong`` estimates the number of wrong labels, and ``plausible``
+    is the range that it may lie in.
     """
 
     listed: list[Suspect]

@@ -20,7 +20,7 @@ from homi.joint.label_sets import (
     marginals,
     seen_sets,
 )
-from homi.joint.model import JointModel, Weights, gaussian_shift, set_log_odds
+from homi.joint.model import GaussianShift, JointModel, Weights, set_log_odds
 from homi.typing import Array, Indices, Mask
 
 #: Strengths ρ of the shrinkage that are compared.
@@ -110,16 +110,35 @@ class Entries(NamedTuple):
     labels: Array
     columns: Indices
 
-    def flat(self, some: Indices) -> tuple[Array, Array, Array]:
-        """Return some features, log-odds and labels of all entries that are there."""
+    def flat(self) -> tuple[Array, Array, Array]:
+        """Return features, log-odds and labels of all entries that are there."""
         seen = ~np.isnan(self.labels)
-        return self.features[some][:, seen], self.log_odds[seen], self.labels[seen]
+        return self.features[:, seen], self.log_odds[seen], self.labels[seen]
 
     def row_losses(self, weights: Array) -> Array:
         """Return the log-loss of each row."""
-        scores = self.log_odds + np.tensordot(weights, self.features, 1)
-        losses: Array = np.logaddexp(0.0, scores) - self.labels * scores
-        return np.nansum(losses, axis=1)
+        scores = self.log_odds + np.einsum("d,dnu->nu", weights, self.features)
+        losses = _losses(scores, self.labels)
+        return np.where(np.isnan(losses), 0.0, losses).sum(axis=1)
+
+
+class Flat(NamedTuple):
+    """Features (d, N), log-odds and labels of all hidden labels that are there."""
+
+    features: Array
+    log_odds: Array
+    labels: Array
+
+    @classmethod
+    def of(cls, entries: list[Entries]) -> Flat:
+        """Return those of all masks of both halves."""
+        parts = zip(*(e.flat() for e in entries), strict=True)
+        return cls(*(np.concatenate(part, axis=-1) for part in parts))
+
+    def loss(self, weights: Array) -> float:
+        """Return the sum of log-losses."""
+        scores = self.log_odds + weights @ self.features
+        return float(_losses(scores, self.labels).sum())
 
 
 class _Trial:
@@ -163,7 +182,8 @@ class _Trial:
 
     def fit(self, entries: list[Entries]) -> tuple[float, Weights]:
         """Return the loss, and the weights: 0 where they help less than noise."""
-        weights = _fit_weights(entries)
+        flat = Flat.of(entries)
+        weights = _fit_weights(flat)
         nothing = np.zeros_like(weights)
         gains = np.concatenate(
             [
@@ -175,7 +195,7 @@ class _Trial:
             ]
         )
         helps = gains.mean() > gains.std() / np.sqrt(len(gains))
-        loss = _loss(entries, weights if helps else nothing)
+        loss = flat.loss(weights if helps else nothing)
         return loss, Weights(*map(float, weights)) if helps else NO_EFFECT
 
 
@@ -184,17 +204,20 @@ class _Side(NamedTuple):
 
     log_odds: Array
     Y: Array
+    residuals: Array
+    gaussian: GaussianShift
     covariance: Array
     sets: LabelSets
 
     def by_gaussian(self, C: Array, k: Mask) -> Entries:
         """Return the labels outside k, with the shift that those in k cause."""
-        S, Y = self.log_odds, np.where(k, self.Y, np.nan)
-        known = ~np.isnan(Y)
-        shift = conditional_shift(C, scaled_residuals(S, Y), known)
-        parts = S * known.mean(axis=1, keepdims=True), gaussian_shift(S, shift)
-        features = np.stack([part[:, ~k] for part in parts])
-        return Entries(features, S[:, ~k], self.Y[:, ~k], np.flatnonzero(~k))
+        known = k & ~np.isnan(self.Y)
+        residuals = np.where(k, self.residuals, 0.0)
+        shift = conditional_shift(C, residuals, known)
+        S, change = self.log_odds[:, ~k], self.gaussian(shift, ~k)
+        share = known.mean(axis=1, keepdims=True)
+        features = np.stack([S * share, change])
+        return Entries(features, S, self.Y[:, ~k], np.flatnonzero(~k))
 
     def by_sets(self, masks: list[Mask], sharpness: Sharpness) -> list[Array]:
         """Return the shifts of the labels outside each mask, by label sets."""
@@ -217,7 +240,9 @@ def _side(
 ) -> _Side:
     w = None if weights is None else weights[fitted]
     C, sets = _moments(log_odds[fitted], Y[fitted], w, least_rows)
-    return _Side(log_odds[judged], Y[judged], C, sets)
+    S, labels = log_odds[judged], Y[judged]
+    E = scaled_residuals(S, labels)
+    return _Side(S, labels, E, GaussianShift(S), C, sets)
 
 
 def _masks(q: int) -> list[Mask]:
@@ -231,26 +256,24 @@ def _masks(q: int) -> list[Mask]:
     return masks
 
 
-def _fit_weights(entries: list[Entries]) -> Array:
+def _fit_weights(flat: Flat) -> Array:
     """Return the weights of greatest likelihood; those of shifts are not negative."""
-    some = np.arange(len(entries[0].features))
+    some = np.arange(len(flat.features))
     while True:
-        weights = np.zeros(len(entries[0].features))
-        weights[some] = _newton(entries, some)
+        weights = np.zeros(len(flat.features))
+        weights[some] = _newton(flat, some)
         wrong = some[(weights[some] < 0) & (some > 0)]
         if not len(wrong):
             return weights
         some = np.setdiff1d(some, wrong)
 
 
-def _newton(entries: list[Entries], some: Indices, ridge: float = 1.0) -> Array:
+def _newton(flat: Flat, some: Indices, ridge: float = 1.0) -> Array:
     """Return the weights of some features by Newton's method."""
-    parts = zip(*(e.flat(some) for e in entries), strict=True)
-    F, offset, y = (np.concatenate(part, axis=-1) for part in parts)
-    weights = np.zeros(len(some))
+    F, weights = flat.features[some], np.zeros(len(some))
     for _ in range(20):
-        P = expit(offset + weights @ F)
-        gradient = F @ (y - P) - ridge * weights
+        P = expit(flat.log_odds + weights @ F)
+        gradient = F @ (flat.labels - P) - ridge * weights
         H = (F * (P * (1.0 - P))) @ F.T + ridge * np.eye(len(some))
         step = np.linalg.solve(H, gradient)
         weights += step
@@ -279,8 +302,12 @@ def fit_gates(entries: list[Entries], weights: Array, q: int) -> Array:
 
 
 def _fitted_loss(entries: list[Entries]) -> float:
-    return _loss(entries, _fit_weights(entries))
+    flat = Flat.of(entries)
+    return flat.loss(_fit_weights(flat))
 
 
-def _loss(entries: list[Entries], weights: Array) -> float:
-    return float(sum(e.row_losses(weights).sum() for e in entries))
+def _losses(scores: Array, labels: Array) -> Array:
+    """``log(1 + exp(s)) - y s``."""
+    found: Array = np.log1p(np.exp(-np.abs(scores)))
+    found += np.maximum(scores, 0.0) - labels * scores
+    return found

@@ -104,6 +104,9 @@ def conditional_covariance(C: Array, known: Mask) -> Array:
 
 def known_sets(known: Mask) -> Iterator[tuple[Mask, Indices]]:
     """Yield each distinct set of known labels, with the rows that have it."""
+    if len(known) and (known == known[0]).all():
+        yield known[0], np.arange(len(known))
+        return
     packed = np.packbits(known, axis=1)
     keys = np.ascontiguousarray(packed).view(f"V{packed.shape[1]}").ravel()
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)

@@ -22,7 +22,7 @@ from homi.joint.label_sets import (
     leave_one_out_marginals,
     marginals,
 )
-from homi.typing import Array
+from homi.typing import Array, Mask
 
 #: Log-odds of a label that is known: finite, as metrics require.
 KNOWN = 1e9
@@ -191,15 +191,22 @@ def _parts(
     before = marginals(model.sets, model.sharpness, log_odds, nothing)
     return (
         share * log_odds,
-        gaussian_shift(log_odds, shift),
+        GaussianShift(log_odds)(shift),
         set_log_odds(sets) - set_log_odds(before),
     )
 
 
-def gaussian_shift(log_odds: Array, shift: Array) -> Array:
-    """Return by how much an expected residual changes the log-odds of its label."""
-    P = expit(log_odds)
-    return _bent_log_odds(P + deviations(P) * shift) - _bent_log_odds(P)
+class GaussianShift:
+    """By how much expected residuals change the log-odds of their labels."""
+
+    def __init__(self, log_odds: Array) -> None:
+        self._P = expit(log_odds)
+        self._deviation, self._before = deviations(self._P), _bent_log_odds(self._P)
+
+    def __call__(self, shift: Array, some: Mask | slice = slice(None)) -> Array:
+        """Return the change of some labels, of those of ``shift``."""
+        after = self._P[:, some] + self._deviation[:, some] * shift[:, some]
+        return _bent_log_odds(after) - self._before[:, some]
 
 
 def _bent_log_odds(p: Array) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +41,12 @@ class SideBySide:
 
     def gather(self, R: Array) -> Array:
         """Compute [A, B, …]ᵀ R."""
-        return np.vstack([part.T @ R for part in self.parts])
+        return np.vstack([part @ R for part in self._transposed])
+
+    @cached_property
+    def _transposed(self) -> tuple[Matrix, ...]:
+        # Views, but to make one of a sparse part takes longer than a small product.
+        return tuple(part.T for part in self.parts)
 
 
 def side_by_side(X: Matrix | SideBySide) -> SideBySide:

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import expit
 
 from homi.arrays import dense
 from homi.linalg import Array, Matrix
@@ -36,8 +35,13 @@ class Sigmoids(NamedTuple):
 
     def __call__(self, scores: Array) -> Array:
         """Return probabilities, strictly between 0 and 1."""
-        inside = expit(-(self.slope * scores + self.offset))
-        return np.clip(inside, np.nextafter(0.0, 1.0), np.nextafter(1.0, 0.0))
+        # An exponential that overflows is infinite: the probability is 0 there.
+        with np.errstate(over="ignore"):
+            P = np.exp(self.slope * scores + self.offset)
+        P += 1.0
+        np.divide(1.0, P, out=P)
+        np.maximum(P, np.nextafter(0.0, 1.0), out=P)
+        return np.minimum(P, np.nextafter(1.0, 0.0), out=P)
 
 
 def fit_sigmoids(scores: Array, Y: Matrix, weights: Array | None = None) -> Sigmoids:

@@ -48,6 +48,11 @@ class FeatureChoice(NamedTuple):
     kernel: str | None = None
     widths: tuple[float, ...] = ()
 
+    def __str__(self) -> str:
+        """Return a name for reports."""
+        rows = "standardized rows" if self.standardize else "rows as they are"
+        return f"{self.kernel or 'linear'} ({rows})"
+
 
 class CandidateFeatures:
     """Features of a sample of rows for any choice.

@@ -200,7 +200,6 @@ class CrossValidatedFit(
             bool(self.verbose),
         )
         search.run(grid)
-        self._warn_of_time(search)
         chosen = ChosenFit(rows, search, grid, **size)()
         if self.calibration is None:
             found = plain_scores(search, rows, chosen, keep=keep)
@@ -218,6 +217,7 @@ class CrossValidatedFit(
             assert found.odds is not None
             self.odds_slope_, self.odds_offset_, self.forest_slope_ = found.odds
             self.forest_, self.logistic_coef_ = found.forest, found.logistic_coef
+        self._warn_of_time(search)
         self._store(search, chosen)
         self._rate(Y, found.sample, known)
         self.joint_model_ = self._fit_joint_model(found.sample, Y, weights, known)
@@ -296,8 +296,9 @@ class CrossValidatedFit(
         if search.was_cut_short:
             warn(
                 f"time_budget={self.time_budget:g} seconds ended the search after "
-                f"{len(search.tried)} candidates; the best of these is taken. Raise "
-                "it for a better model, or pass kernels=() to search less."
+                f"{len(search.tried)} candidates; the best of these is taken. There "
+                f"was no time for {', '.join(search.left_out)}. Raise it for a better "
+                "model, or pass kernels=() to search less."
             )
 
     def _store(self, search: Search, chosen: Chosen) -> None:

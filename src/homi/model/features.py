@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,14 @@ from homi.linalg import Array
 from homi.model.fitted_attributes import Scaling, SpaceBasis
 from homi.model.kernel_map import KernelMap, Triangle
 from homi.moments import Moments, column_scaling
-from homi.solver import ScaledRows, compact_rows, is_wide
+from homi.solver import (
+    Path,
+    RowsOnPath,
+    ScaledRows,
+    compact_rows,
+    is_wide,
+    ridge_path,
+)
 from homi.typing import Indices, Matrix
 
 #: From this many features on, fewer rows than half of them are fitted in the space
@@ -65,6 +73,12 @@ class FeatureSpace:
     kernel_map: KernelMap | None = None
     weights: Array | None = None
     row_space: RowSpace | None = None
+
+    @cached_property
+    def on_path(self) -> tuple[Path, RowsOnPath]:
+        """Path of all λ without a graph, and the rows on it."""
+        path = ridge_path(self.moments)
+        return path, path.of(self.features, self.mean, self.scale, self.weights)
 
     @property
     def scaling(self) -> Scaling:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -18,6 +19,8 @@ from homi.model.forest import Forest
 from homi.model.logistic import Logistic, fit_logistic, wants_logistic
 from homi.model.search import Search
 from homi.typing import Matrix
+
+T = TypeVar("T")
 
 #: Trees of a forest, and most labels in all of their leaves.
 _TREES, _MOST_VALUES = 300, 4e7
@@ -65,9 +68,9 @@ def fit_final_odds(
     ``keep`` says whether to return the log-odds of all rows.
     """
     linear, rows = None, rows_in_memory(batches)
-    if rows is not None and wants_logistic(batches, logistic, is_late=search.is_late):
+    if rows is not None and wants_logistic(batches, logistic):
         given = partial(fit_logistic, rows, search, seed=seed, n_jobs=n_jobs)
-        linear = search.timed("logistic regression", given, batches.n)
+        linear = _in_time(search, "logistic regression", logistic, given, batches.n)
     forest = _grown(search, batches, chosen, trees, seed, n_jobs)
     scores, table = chosen.scores, None
     if chosen.of_blocks is not None:
@@ -96,7 +99,7 @@ def _grown(
     if rows is None:
         return None
     labels = chosen.labels if is_whole(batches) else rows.Y
-    if not _has_room(labels, trees, search):
+    if not _has_room(labels, trees):
         return None
     grow = partial(
         Forest.fit,
@@ -107,7 +110,18 @@ def _grown(
         sample_weight=rows.weights,
         n_jobs=n_jobs,
     )
-    return search.timed("trees", grow, batches.n)
+    return _in_time(search, "trees", trees, grow, batches.n)
+
+
+def _in_time(
+    search: Search, name: str, asked: bool | str, fit: Callable[[], T], rows: int
+) -> T | None:
+    """Fit another model, unless time is over and it was not asked for."""
+
+    def stage() -> T | None:
+        return None if asked == "auto" and search.out_of_time(name) else fit()
+
+    return search.timed(name, stage, rows)
 
 
 def _blended(
@@ -142,12 +156,12 @@ def _blended(
     )
 
 
-def _has_room(Y: Matrix, trees: bool | str, search: Search) -> bool:
-    """Return True if trees were asked for, or there is time and memory for them."""
+def _has_room(Y: Matrix, trees: bool | str) -> bool:
+    """Return True if trees were requested, or there is memory for them."""
     if isinstance(trees, bool):
         return trees
     ones = int(Y.nnz if sparse.issparse(Y) else np.count_nonzero(Y))
-    return not search.is_late and float(_TREES) * ones <= _MOST_VALUES
+    return float(_TREES) * ones <= _MOST_VALUES
 
 
 def _all_scores(

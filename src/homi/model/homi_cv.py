@@ -157,8 +157,9 @@ class HOMICV(ExplainMixin, SummaryMixin, AddLabelCVMixin):
     search_report_ : dict of list
         One entry for each stage: ``"stage"``; ``"candidates"``, how many were tried;
         ``"best_score"`` so far; ``"seconds"``; ``"cut_short"``, whether
-        ``time_budget`` ended it; ``"rows"`` that it used; ``"note"``, what it left out
-        by rule. ``pandas.DataFrame(model.search_report_)`` shows it.
+        ``time_budget`` ended it; ``"rows"`` that it used; ``"note"``, what it left
+        out, by rule or for want of time. ``pandas.DataFrame(model.search_report_)``
+        shows it.
     filled_labels_ : ndarray of shape (n_samples, n_labels)
         Only with ``missing_labels="ignore"``: Y with a number between 0 and 1 for each
         missing label; a probability by the model in rows that do not count.

@@ -37,17 +37,15 @@ class Logistic(NamedTuple):
     held_out: Array
 
 
-def wants_logistic(
-    batches: Batches, logistic: bool | str, *, is_late: bool = False
-) -> bool:
-    """Return True if it was requested, or most values are 0 and there is time.
+def wants_logistic(batches: Batches, logistic: bool | str) -> bool:
+    """Return True if it was requested, or most values are 0.
 
     Rows with a value for each feature gain nothing by it.
     """
     if isinstance(logistic, bool):
         return logistic
     X, Y, *_ = batches.sample
-    if is_late or not is_whole(batches):
+    if not is_whole(batches):
         return False
     stored = int(X.nnz if sparse.issparse(X) else np.count_nonzero(X))
     n, m = X.shape

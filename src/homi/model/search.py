@@ -21,7 +21,7 @@ from homi.model.fold_scores import (
 )
 from homi.model.graphs import Graph, neighbor_graph
 from homi.model.grid import Grid
-from homi.solver import ridge_path, weight_path
+from homi.solver import weight_path
 from homi.typing import Array, Fields
 
 Parameters = Fields
@@ -55,7 +55,7 @@ class Stage(NamedTuple):
     cut_short: bool
     #: Number of rows that it used.
     rows: int = 0
-    #: What it left out by rule.
+    #: What it left out, by rule or for want of time.
     note: str = ""
 
     def __str__(self) -> str:
@@ -110,6 +110,8 @@ class Search:
     graph: Graph = field(init=False)
     reached: dict[FeatureChoice, float] = field(default_factory=dict)
     was_cut_short: bool = False
+    #: What there was no time for.
+    left_out: list[str] = field(default_factory=list)
 
     def run(self, grid: Grid) -> None:
         """Try all candidates there is time for."""
@@ -132,6 +134,7 @@ class Search:
     ) -> T:
         """Run a stage, and add it to the report; rows are those of the search."""
         started, before = time.monotonic(), len(self.tried)
+        left = len(self.left_out)
         was_cut_short, self.was_cut_short = self.was_cut_short, False
         best = f", best score {self.best.value:.4g}" if self.tried else ""
         log.info("%s%s", name, best)
@@ -142,6 +145,9 @@ class Search:
                 self.was_cut_short,
                 len(self.features.Y) if rows is None else rows,
             )
+            if cut:
+                missed = f"no time for {', '.join(self.left_out[left:])}"
+                note = f"{note}; {missed}" if note else missed
             row = Stage(name, count, self.best.value, took, cut, used, note)
             self.stages.append(row)
             self._tell(row)
@@ -173,7 +179,7 @@ class Search:
         """Try widths of each kernel from the first on while the next is better."""
         for kernel in grid.kernels:
             here = FeatureChoice(self.choice.standardize, kernel, (grid.first_width,))
-            while here in self.reached and not self._out_of_time():
+            while here in self.reached and not self.out_of_time(f"widths of {kernel}"):
                 near = [
                     here._replace(widths=(w,))
                     for w in _next(grid.widths, here.widths[0])
@@ -203,7 +209,7 @@ class Search:
         chosen = self.best.params
         lams = [chosen["lam"], *_next(self.lams(grid), chosen["lam"])]
         for s in sorted(grid.n_neighbors, key=lambda s: abs(np.log(s / 10))):
-            if self._out_of_time():
+            if self.out_of_time(f"a graph of {s} neighbors"):
                 return
             graph = neighbor_graph(self.space, self.features.X, s, self.seed)
             self._try_graph(graph, chosen | {"n_neighbors": int(s)}, lams, grid.gammas)
@@ -238,7 +244,7 @@ class Search:
     def _try_corrections(self, grid: Grid) -> None:
         """Try label weights and label corrections together."""
         some = grid.label_weights or grid.betas or self.given is not None
-        if not some or self._out_of_time():
+        if not some or self.out_of_time("label weights and corrections"):
             return
         params, graph, Y = self.best.params, self.graph, self.features.Y
         weight = self.label_weight(params, graph, Y, grid)
@@ -286,8 +292,13 @@ class Search:
         if self.features.filled is not None:
             by_folds = RidgesByFolds(space, self.features.filled, self.seed)
             return by_folds.own_weights(params["lam"], grid.label_weights)
-        path = weight_path(space.moments, params["lam"], params["gamma"])
-        rows = path.of(space.features, space.mean, space.scale, space.weights)
+        lam, gamma = params["lam"], params["gamma"]
+        if gamma == 0:
+            every, rows = space.on_path
+            path, rows = every.with_lam(lam), rows.with_lam(every.values, lam)
+        else:
+            path = weight_path(space.moments, lam, gamma)
+            rows = path.of(space.features, space.mean, space.scale, space.weights)
         return rows.own_weights(Y, path.values, grid.label_weights)
 
     def lams(self, grid: Grid, choice: FeatureChoice | None = None) -> list[float]:
@@ -297,7 +308,7 @@ class Search:
 
     def _try_ridges(self, choice: FeatureChoice, grid: Grid) -> None:
         """Try ridge regressions with every λ: one eigenvalue problem."""
-        if self._out_of_time():
+        if self.out_of_time(str(choice)):
             return
         space = self.features(choice)
         named = self.features.params(choice) | {"gamma": 0.0, "correlation": "identity"}
@@ -341,8 +352,7 @@ class Search:
         Y, filled = self.features.Y, self.features.filled
         if filled is not None:
             return RidgesByFolds(space, filled, self.seed)
-        path = ridge_path(space.moments)
-        rows = path.of(space.features, space.mean, space.scale, space.weights)
+        path, rows = space.on_path
         return lambda lam: self.measure.held_out(rows, Y, 1.0 / (path.values + lam))
 
     def _value(self, scores: Array) -> float:
@@ -353,14 +363,17 @@ class Search:
         """Return True after the deadline."""
         return time.monotonic() > self.deadline
 
-    def _out_of_time(self) -> bool:
+    def out_of_time(self, what: str) -> bool:
         """Return True after the deadline, but not before the first features.
+
+        ``what`` is then left out, and the report says so.
 
         All λ of the first features cost one factorization: no budget ends them, so
         that the model is at least a ridge regression with a chosen penalty.
         """
         late = bool(self.tried) and self.is_late
         self.was_cut_short = self.was_cut_short or late
+        self.left_out += [what] if late else []
         return late
 
 

@@ -114,12 +114,16 @@ def projected(
     step = max(1, _BLOCK // max(1, V.shape[1]))
     for first in range(0, X.shape[0], step):
         rows = slice(first, first + step)
-        yield rows, X[rows] @ V - shift
+        P = X[rows] @ V
+        P -= shift
+        yield rows, P
 
 
 def without_own(fitted: Array, leverage: Array, y: Array, mean: Array) -> Array:
     """Return ``(f - h y) / (1 - h)``, and the mean where h is 1."""
     rest = 1.0 - leverage
     alone = rest <= 1e-12
+    if not alone.any():
+        return (fitted - leverage * y) / rest
     rest[alone] = 1.0
     return np.where(alone, mean, (fitted - leverage * y) / rest)

@@ -54,9 +54,13 @@ class Path:
         """Return rows of the moments, all or some, in these coordinates."""
         # Without a penalty on z the rows are centered.
         free = Problem(self.moments, penalize_bias=False)
-        P = np.empty((X.shape[0], self.V.shape[1]))
-        for rows, block in projected(free, X, self.V, mean, scale):
-            P[rows] = block
+        blocks = projected(free, X, self.V, mean, scale)
+        _, P = next(blocks)
+        if len(P) < X.shape[0]:
+            first, P = P, np.empty((X.shape[0], self.V.shape[1]))
+            P[: len(first)] = first
+            for rows, block in blocks:
+                P[rows] = block
         moments = self.moments
         return RowsOnPath(P, self.C, moments.y_mean, float(moments.n), weights)
 
@@ -159,7 +163,7 @@ def graph_path(moments: Moments, lam: float) -> Path:
 
 def weight_path(moments: Moments, lam: float, gamma: float) -> Path:
     """Path of all label weights, for one λ and γ."""
-    penalty = lam * np.eye(len(moments.x_mean))
-    if gamma > 0 and moments.H is not None:
-        penalty += gamma * moments.H
+    if gamma == 0 or moments.H is None:
+        return ridge_path(moments).with_lam(lam)
+    penalty = lam * np.eye(len(moments.x_mean)) + gamma * moments.H
     return Path(*factor_pencil(moments.Sxx + penalty, penalty), moments)
