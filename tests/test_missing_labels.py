@@ -356,7 +356,7 @@ BAD = {
     "numbers in words": (
         {"missing_labels": "ignore"},
         lambda Y: np.where(np.isnan(Y), None, "1"),
-        "only 0 and 1, got '0', '1'; encode names",
+        "only 0 and 1, got '0', '1'; pass tags",
     ),
     "a label known nowhere": (
         {"missing_labels": "ignore"},

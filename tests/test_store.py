@@ -100,10 +100,10 @@ STUDY = Study("clean", "yeast", "correlations")
     ("found", "fault"),
     [
         ([], "found is "),
-        ({"labels": ["a"]}, "'B' is not there"),
+        ({"labels": ["a"]}, "'B' is missing"),
         (
             {"labels": ["a"], "B": {"1.0": [[1.0]]}, "more": 1},
-            "'more' is not there, or not",
+            "'more' is missing, or should not",
         ),
         ({"labels": ["a"], "B": {"1.0": [["1"]]}}, "B is "),
         ({"labels": ["a"], "B": {"1.0": [[1.0], [2.0]]}}, "B is "),
