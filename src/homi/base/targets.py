@@ -158,8 +158,9 @@ def _names(columns: Iterable[object] | None, n_labels: int) -> Names:
     if columns is None:
         return np.array([f"y{j}" for j in range(n_labels)], dtype=object)
     names = list(columns)
-    if twice := [name for i, name in enumerate(names) if name in names[:i]]:
-        raise ValueError(f"two labels are named {twice[0]!r}; rename one of them.")
+    if len(set(names)) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise ValueError(f"two labels are named {twice!r}; rename one of them.")
     return np.array(names, dtype=object)
 
 
