@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from conftest import random_rows
-from homi import HOMI
+from homi import HOMI, HOMICV
 from homi.cli.app import app
 from homi.datasets import Dataset, write
 from homi.io import save
@@ -50,6 +50,16 @@ def test_the_command_explains_a_row_of_a_file_without_labels(run, rows):
     with open("page.html", encoding="utf-8") as file:
         page = page_facts(file.read())
     assert [row["name"] for row in page["rows"]] == ["row 17 of new.csv"]
+
+
+def test_without_a_model_homicv_is_fitted(run, rows):
+    result = run("--row", "17", "new.csv", "--json")
+    assert result.exit_code == 0, result.output
+    said = json.loads(result.stdout)["row"]["why"]
+    scores = HOMICV().fit(*rows).decision_function(rows[0])[17]
+    assert {w["label"]: w["score"] for w in said} == pytest.approx(
+        {str(j): score for j, score in enumerate(scores)}
+    )
 
 
 def test_the_command_says_why_on_the_terminal(run):

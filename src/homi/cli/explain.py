@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 #: The largest weight of a term: squares and products of larger ones overflow.
 _MOST = 1e100
 
+#: Options of HOMI, which is fitted instead of HOMICV if one of them is given.
+_OF_HOMI = ("lam", "beta", "gamma", "neighbors", "correlation")
+_PANEL = "Fit HOMI, the paper's method, instead of HOMICV"
 #: Options of a fit: a model file is fitted already.
-_OF_A_FIT = ("labels", "hold_out", "lam", "beta", "gamma", "neighbors", "correlation")
+_OF_A_FIT = ("labels", "hold_out", *_OF_HOMI)
 
 
 class Correlation(StrEnum):
@@ -45,8 +48,8 @@ def explain(
     data: Annotated[
         str | None,
         typer.Option(
-            help="File of labeled rows to show beside B. Without a model, HOMI is "
-            "fitted to them; then a data set may be given by name, yeast by default."
+            help="File of labeled rows to show. Without a model, HOMICV is fitted to "
+            "them; then a data set may be given by name, yeast by default."
         ),
     ] = None,
     labels: Annotated[
@@ -72,14 +75,26 @@ def explain(
         float,
         typer.Option(min=0, max=0.9, help="Fraction of rows to test on."),
     ] = 0.0,
-    lam: Annotated[float, typer.Option(min=0, help="λ, the ridge penalty.")] = 1.0,
+    lam: Annotated[
+        float,
+        typer.Option(min=0, rich_help_panel=_PANEL, help="λ, the ridge penalty."),
+    ] = 1.0,
     beta: Annotated[
-        float, typer.Option(help="β, weight of the label correlation.")
+        float,
+        typer.Option(
+            rich_help_panel=_PANEL, help="β, weight of the label correlation."
+        ),
     ] = 2.0,
-    gamma: Annotated[float, typer.Option(min=0, help="γ, weight of the graph.")] = 1.0,
-    neighbors: Annotated[int, typer.Option(min=1, help="Neighbors of each row.")] = 10,
+    gamma: Annotated[
+        float,
+        typer.Option(min=0, rich_help_panel=_PANEL, help="γ, weight of the graph."),
+    ] = 1.0,
+    neighbors: Annotated[
+        int, typer.Option(min=1, rich_help_panel=_PANEL, help="Neighbors of each row.")
+    ] = 10,
     correlation: Annotated[
-        Correlation, typer.Option(help="What B is learned from.")
+        Correlation,
+        typer.Option(rich_help_panel=_PANEL, help="What B is learned from."),
     ] = Correlation.labels,
     seed: Seed = 0,
     force: Force = False,
@@ -92,7 +107,7 @@ def explain(
     other, what follows from labels that you know, what adds up to the scores of rows,
     suspicious labels, and which labels are confused. --row explains the labels of that
     row on the terminal, and writes a page only if --output names it. Without a model,
-    HOMI is fitted to --data first, with the options --lam to --correlation.
+    HOMICV is fitted to --data first.
 
     Example: homi explain model.homi --data test.csv -o labels.html
 
@@ -108,7 +123,7 @@ def explain(
     """
     from homi.cli.explain_subject import of_data, of_model_file, read_audit, with_other
     from homi.cli.explain_terminal import print_row, summary
-    from homi.estimators import HOMI
+    from homi.estimators import HOMI, HOMICV
     from homi.explorer import write
 
     console = Console(quiet=quiet or as_json)
@@ -135,7 +150,9 @@ def explain(
                 f"{choice.tags} -o model.homi, then homi explain model.homi."
             )
         _check_weights(lam=lam, beta=beta, gamma=gamma)
-        model = HOMI(lam, beta, gamma, neighbors, correlation=correlation.value)
+        model: HOMI | HOMICV = HOMICV(random_state=seed)
+        if _given(context, _OF_HOMI):
+            model = HOMI(lam, beta, gamma, neighbors, correlation=correlation.value)
         subject = of_data(
             "yeast" if data is None else data,
             labels=labels,
@@ -197,7 +214,7 @@ def _check_asked(model: Path | None, rows: Path | None, row: int | None) -> None
         why = "is no model file" if model is None else "is given without --row"
         raise ValueError(
             f"{rows} {why}; pass --row with the number of a row to explain, or "
-            f"--data {rows} to show its labels beside B."
+            f"--data {rows} to show its labels."
         )
 
 
@@ -211,18 +228,23 @@ def _check_weights(**weights: float) -> None:
 
 
 def _tell_unused(context: typer.Context, model: Path, *, quiet: bool) -> None:
-    given = [
-        f"--{name.replace('_', '-')}"
-        for name in _OF_A_FIT
-        if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
-    ]
-    if given:
+    if given := _given(context, _OF_A_FIT):
         print_note(
             f"Note: {model} is fitted already, so {', '.join(given)} change nothing.",
             quiet=quiet,
         )
 
 
+def _given(context: typer.Context, names: tuple[str, ...]) -> list[str]:
+    """Return the options that the command line has, of these."""
+    return [
+        f"--{name.replace('_', '-')}"
+        for name in names
+        if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
+    ]
+
+
 def _fit(subject: Subject, *, quiet: bool) -> None:
-    with working(f"Fitting HOMI to {len(subject.Y):,} rows", quiet=quiet):
+    name = type(subject.model).__name__
+    with working(f"Fitting {name} to {len(subject.Y):,} rows", quiet=quiet):
         subject.model.fit(subject.X, subject.Y)

@@ -1,6 +1,6 @@
 """What `homi explain` explains: a model, data to show beside it, and one row.
 
-The model comes from a model file, or HOMI is fitted to a data set.
+The model comes from a model file, or is fitted to a data set.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from homi.datasets.dataset import Dataset
 from homi.datasets.files import split_name
 from homi.datasets.load import load
 from homi.datasets.read import TABLES, parser, read
-from homi.estimators import HOMI
+from homi.estimators import HOMI, HOMICV
 from homi.explorer import Facts, OtherModel, facts
 from homi.tables import TableVectorizer
 from homi.thresholds import TunedThresholds
@@ -208,13 +208,13 @@ def of_data(
     data: str,
     *,
     labels: str | None,
-    model: HOMI,
+    model: HOMI | HOMICV,
     rows: Path | None,
     row: int | None,
     hold_out: float,
     seed: int,
 ) -> Subject:
-    """Return an unfitted HOMI and a data set to fit it to, with a test split."""
+    """Return an unfitted model and a data set to fit it to, with a test split."""
     whole = read(data, labels) if Path(data).is_file() else load(data)
     kept, test = _split(whole, hold_out, seed)
     wanted = None if row is None else _wanted(whole, rows, row)
