@@ -263,50 +263,20 @@ def check_numbers(page, counts=(2, 6)):
         assert [page.model.label_names_[asked]] == ask(page.model, row, known, k=1)[0]
 
 
-def check_speed(page):
-    """The best of some turns, in processor time of the page: not what others take."""
-    session = page.tab.context.new_cdp_session(page.page)
-    session.send("Performance.enable", {"timeDomain": "threadTicks"})
-
-    def busy():
-        metrics = session.send("Performance.getMetrics")["metrics"]
-        return {m["name"]: 1000 * m["value"] for m in metrics}["TaskDuration"]
-
-    def taken(action):
-        before = busy()
-        action()
-        page.run("() => new Promise(d => requestAnimationFrame(() => setTimeout(d)))")
-        return busy() - before
-
-    opening = []
-    for _ in range(2):
-        page.open()
-        opening.append(float(page.state("ready")))
-    assert min(opening) < 3000
-    clicks = [
-        taken(lambda k=k: page.one(f"circle[data-label='{k}']").dispatch_event("click"))
-        for k in range(100, 104)
-    ]
-    assert min(clicks) < 100
-    slides = [taken(lambda v=v: page.one("#edges").fill(v)) for v in ("900", "100")]
-    assert min(slides) < 100
-    knows = [
-        taken(lambda k=k: page.one("#known-list button").nth(k).click())
-        for k in (3, 9, 21)
-    ]
-    assert min(knows) < 100
+def check_long_table(page):
+    """All rows are there, and stay there when they are sorted."""
+    page.open()
     filled = page.one("#quality-table tbody:not([data-filling])")
     page.one("#quality-table .more").click()
     filled.wait_for()
-    headers, sorts = page.one("#quality-table thead button"), []
-    for k in (1, 2, 3):
-        sorts.append(taken(headers.nth(k).evaluate_handle("e => e").as_element().click))
-        filled.wait_for()
-    assert min(sorts) < 100
+    page.one("#quality-table thead button").nth(1).click()
+    filled.wait_for()
+    assert filled.locator("tr").count() == len(page.names)
 
 
-def test_many_labels_answer_at_once_and_exactly(many):
-    check_speed(many)
+def test_many_labels_are_answered_exactly(many):
+    """How fast: benchmarks/explorer.py."""
+    check_long_table(many)
     check_numbers(many)
     assert many.path.stat().st_size < 5_000_000
 
