@@ -217,5 +217,8 @@ def test_what_is_no_regular_file_is_never_replaced(make, kind, tmp_path):
     for name in (path, link):
         with pytest.raises(OSError, match=f"{name.name} is {kind}, which is never"):
             write(name)
-    assert os.lstat(path) == before
+    after = os.lstat(path)
+    # A link that is read may get another time of access.
+    for part in ("st_ino", "st_mode", "st_size", "st_mtime_ns"):
+        assert getattr(after, part) == getattr(before, part)
     assert sorted(os.listdir(tmp_path)) == ["link", "target"]
