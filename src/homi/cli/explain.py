@@ -144,11 +144,7 @@ def explain(
             if beside is not None and len(models) > 1:
                 subject = with_other(subject, models, beside)
     else:
-        if choice.tags:
-            raise ValueError(
-                f"--tags needs a model file: run homi fit {data or 'FILE'} --tags "
-                f"{choice.tags} -o model.homi, then homi explain model.homi."
-            )
+        _refuse_tags(choice, data)
         _check_weights(lam=lam, beta=beta, gamma=gamma)
         model: HOMI | HOMICV = HOMICV(random_state=seed)
         if _given(context, _OF_HOMI):
@@ -215,6 +211,15 @@ def _check_asked(model: Path | None, rows: Path | None, row: int | None) -> None
         raise ValueError(
             f"{rows} {why}; pass --row with the number of a row to explain, or "
             f"--data {rows} to show its labels."
+        )
+
+
+def _refuse_tags(choice: TagChoice, data: str | None) -> None:
+    """Refuse --tags where a model would have to be fitted."""
+    if choice.tags:
+        raise ValueError(
+            f"--tags needs a model file: run homi fit {data or 'FILE'} --tags "
+            f"{choice.tags} -o model.homi, then homi explain model.homi."
         )
 
 
