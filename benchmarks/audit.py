@@ -79,9 +79,9 @@ and the lower limit of the rate of spurious labels, were changed after a look at
 estimates of these draws, on one other draw of emotions, birds, scene, enron, langlog
 and corel5k. A rule against the loss with swaps on langlog was tried: it helped on that
 other draw, not here, cost more with missing positives, and was dropped. An earlier
-version of the range held the number in 46 of 55 of these draws; that its upper limits
-were too low led to a correction for labels that are rare by chance. delicious had no
-part in any choice, and the others had no part in any other one.
+version of the range was judged on these draws, too: that its upper limits were too low
+led to a correction for labels that are rare by chance. delicious had no part in any
+choice, and the others had no part in any other one.
 """
 
 
