@@ -134,10 +134,10 @@ def _built(
     probable = parts.bent
     if getattr(inner, "odds_slope_", None) is not None:
         raw = parts.log_odds(graph, raw, inner.odds_slope_, inner.odds_offset_)
-        if inner.forest_ is not None:
+        if getattr(inner, "forest_", None) is not None:
             trees = _trees(graph, rows, inner.forest_, inner.forest_slope_)
             raw = graph.op("Add", raw, trees)
-        if inner.logistic_coef_ is not None:
+        if getattr(inner, "logistic_coef_", None) is not None:
             coef = graph.constant(inner.logistic_coef_)
             raw = graph.op("Add", raw, graph.op("MatMul", rows, coef))
         probable = parts.probable
