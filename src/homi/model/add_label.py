@@ -227,6 +227,7 @@ def _calibration_with_label(model: AddLabelMixin, column: Fields) -> Fields:
         return {}
     names = ("odds_slope_", "odds_offset_")
     found = {key: np.append(getattr(model, key), column[key]) for key in names}
+    assert model.joint_model_ is not None
     return found | {"joint_model_": model.joint_model_.with_label()}
 
 

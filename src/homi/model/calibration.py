@@ -16,7 +16,7 @@ from homi.model.fitted_attributes import fitted_attributes
 from homi.model.fold_scores import held_out_rows
 from homi.model.route import choose_route
 from homi.model.rows_input import InMemoryRows
-from homi.typing import Array, Fields, Mask, Matrix, MatrixLike
+from homi.typing import Array, Fields, Indices, Mask, Matrix, MatrixLike
 
 #: Label sets of fewer rows are not kept without a kernel: no training row is stored.
 LEAST_ROWS = 5
@@ -91,7 +91,7 @@ def _of_positive_weight(rows: InMemoryRows) -> InMemoryRows:
     return _part(rows, np.flatnonzero(weights))
 
 
-def _part(rows: InMemoryRows, some: Array) -> InMemoryRows:
+def _part(rows: InMemoryRows, some: Indices) -> InMemoryRows:
     """Return some of the rows, with their labels and weights."""
     target, weights = rows.target, rows.sample_weight
     known = None if target.known is None else target.known[some]
