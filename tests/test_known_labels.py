@@ -349,6 +349,19 @@ def test_rows_in_another_order_are_refused(model):
         fitted.predict(new, known=shuffled.set_axis(range(1, 401), axis=0))
 
 
+def test_rows_that_contradict_each_other_are_refused(model):
+    first = pd.DataFrame(TRUE[:5], columns=NAMES, index=list("abcde"), dtype=float)
+    second = first.copy()
+    second.loc["c", "sea"] = 1 - second.loc["c", "sea"]
+    known, new = pd.concat([first, second]), pd.DataFrame(NEW[:10])
+    with pytest.raises(ValueError, match="has the row 'c' more than once, with differ"):
+        model.predict(new, known=known)
+    second.loc["c", "sea"] = np.nan
+    model.predict(new, known=pd.concat([first, second]))
+    # Rows of two files that were put together are no copies of each other.
+    model.predict(new.set_axis(known.index, axis=0), known=known)
+
+
 def test_models_without_a_joint_model_say_so():
     for fitted in (
         HOMI().fit(X, Y),
