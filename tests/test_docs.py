@@ -238,6 +238,27 @@ def test_the_page_of_commands_can_be_followed(tmp_path, monkeypatch):
     } <= written
 
 
+def test_the_service_of_the_page_answers(tmp_path, monkeypatch):
+    pytest.importorskip("fastapi", reason="pip install fastapi")
+    pytest.importorskip("httpx", reason="pip install httpx")
+    from fastapi.testclient import TestClient
+
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", PAGE, re.S)
+    (tagged,) = [block for block in blocks if "tagged.csv" in block]
+    (service,) = [block for block in blocks if "fastapi" in block]
+    exec(compile(tagged, "command.md", "exec"), {})
+    words = ["fit", "tagged.csv", "--text", "body", "--tags", "tags"]
+    assert CliRunner().invoke(app, [*words, "-o", "model.homi"]).exit_code == 0
+    names = {"__name__": "service"}
+    exec(compile(service, "command.md", "exec", dont_inherit=True), names)
+    client = TestClient(names["app"])
+    (row,) = client.post("/tags", json=["the purring meow"]).json()
+    assert row[0][0] == "cat"
+    assert row[0][1] > 0.5
+    assert client.post("/tags", json=[]).json() == []
+
+
 @pytest.mark.parametrize("command", ["fit", "cv", "predict", "evaluate", "export"])
 def test_every_option_of_the_page_exists(command):
     text = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"}).output

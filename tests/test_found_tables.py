@@ -10,6 +10,7 @@ import re
 import shlex
 import sys
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -22,9 +23,10 @@ from homi import HOMI
 from homi.budget import Budget
 from homi.cli.app import app
 from homi.cli.tags import TagColumn, are_tags
-from homi.datasets import read
+from homi.datasets import plain_csv, read, tables
 from homi.datasets.parquet_pages import page_bytes
-from homi.datasets.sniff import sniff
+from homi.datasets.plain_csv import UnequalRows
+from homi.datasets.sniff import Dialect, sniff
 from homi.io import load_file, load_model
 from homi.tables.kinds import date_order, date_parts
 
@@ -617,6 +619,52 @@ def test_a_column_that_pyarrow_aborts_on(tmp_path):
     # An abort would end this process. Older pyarrow writes no histograms.
     with contextlib.suppress(ValueError):
         read(path, ["y"])
+
+
+def test_all_lines_of_another_length_are_told_with_a_command(tmp_path, monkeypatch):
+    lines = ["size,price,name,tag_a,tag_b"]
+    lines += [f"{i},{i},{'xyz'[i % 3]},{i % 2},{i // 2 % 2}" for i in range(30)]
+    lines[4] += ",1"
+    lines[9] = "1,2"
+    lines[20] = "9 cm,3 x,x,1,0"
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join(lines) + "\n")
+    words = ["fit", str(path), "--labels", "tag_*", "--paper"]
+    words += ["-o", str(tmp_path / "m.homi")]
+    monkeypatch.setattr("sys.argv", ["homi", *words])
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 1
+    said = " ".join(result.stderr.split())
+    for text in ("line 5: Expected 5 columns, got 6", "All 2 such lines: 5, 10."):
+        assert text in said
+    for text in ("2 columns cannot be read", "'9 cm'", "'3 x'"):
+        assert text in said
+    command = re.search(r"`sed '(.*?)' (\S+) > (\S+) && homi (.*?)`", said)
+    assert command is not None
+    deleted = {int(line) for line in re.findall(r"(\d+)d;", command[1])}
+    kept = [line for i, line in enumerate(lines, 1) if i not in deleted]
+    Path(command[3]).write_text("\n".join(kept) + "\n")
+    result = CliRunner().invoke(app, shlex.split(command[4]))
+    assert result.exit_code == 0, result.stderr
+
+
+@pytest.mark.parametrize("parsers", [tables, plain_csv])
+def test_many_lines_of_another_length_are_counted(parsers, tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("a,b\n" + "1,2\n3\n" * 20)
+    budget = Budget.of(path)
+    named = ", ".join(str(line) for line in range(3, 23, 2))
+    with pytest.raises(UnequalRows, match=rf"All 20 such lines: {named}, and 10 more"):
+        parsers.text_columns(path, budget, Dialect())
+
+
+def test_lines_of_a_packed_file_are_told_without_a_command(tmp_path):
+    path = tmp_path / "rows.csv.gz"
+    path.write_bytes(gzip.compress(b"a,b,tags\n1,2,x\n3\n1,3,y\n"))
+    result = CliRunner().invoke(app, ["fit", str(path), "--tags", "tags"])
+    said = " ".join(result.stderr.split())
+    assert "line 3: Expected 3 columns, got 1: 3. Correct them, or" in said
+    assert "sed" not in said
 
 
 def test_all_columns_that_cannot_be_read_are_told_at_once(tmp_path, monkeypatch):

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 import homi
 from homi.cli.app import app
 from homi.datasets import read
-from homi.estimators import HOMICV, BinaryRelevance
+from homi.estimators import HOMI, HOMICV, BinaryRelevance
 from homi.io import ModelFileError, load_model, save
 from homi.tables import TableVectorizer
 from homi.tables.frame import Frame
@@ -359,6 +359,19 @@ def test_a_trailing_comma_is_no_column(tmp_path):
     result = run("fit", path, "--labels", "tag_*", "--linear", "-o", model)
     assert "Left out, because every cell is empty: ''." in result.stdout
     assert run("predict", model, new).stdout == "x\n0\n1\n"
+
+
+def test_texts_alone_are_the_one_column_of_texts():
+    texts = ["a purring cat", "a barking dog", "cat and dog", "a bird"] * 15
+    tags = [[tag for tag in ("cat", "dog") if tag in text] for text in texts]
+    one = homi.table_model(text="body", classifier=HOMI())
+    one.fit(pd.DataFrame({"body": texts}), tags)
+    assert one.predict_tags(texts[:4]) == one.predict_tags({"body": texts[:4]})
+    assert homi.why(one, texts[0]).scores
+    two = homi.table_model(text="body", classifier=HOMI())
+    two.fit({"body": texts, "size": [*map(len, texts)]}, tags)
+    with pytest.raises(ValueError, match=r"lacks 2 of the 2 columns .*'size', 'body'"):
+        two.predict(texts[:4])
 
 
 def test_what_is_no_table_is_explained():

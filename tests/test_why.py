@@ -13,6 +13,8 @@ from conftest import random_rows
 from homi import HOMI, HOMICV
 from homi.estimators import LFLC, MLkNN
 from homi.explorer import explain, layout, steps, waterfalls
+from homi.explorer.model import summarize_model
+from homi.explorer.rows import explain_row
 from homi.explorer.waterfall import forest_waterfalls
 from homi.model.forest import Forest
 from homi.thresholds import TunedThresholds
@@ -96,6 +98,43 @@ def test_a_neighbor_is_a_training_row_with_its_kernel_value():
     found = model.why(X[row], ["y0"], n_terms=20)
     (term,) = [t for t in found.terms if t.name == f"training row {row}"]
     assert (term.kind, term.value) == ("neighbor", pytest.approx(1))
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "rbf+laplacian"])
+def test_a_landmark_is_explained_by_itself(kernel):
+    """A row has the scores of the landmark that it equals, and needs no other one."""
+    model = HOMI(kernel=kernel, n_components=20, random_state=0, gamma=0.0).fit(X, Y)
+    row = int(model.kernel_map_.indices[3])
+    found = model.why(X[row], ["y0"], n_terms=50)
+    size = {t.name: abs(t.contribution) for t in found.terms if t.kind == "neighbor"}
+    assert size.pop(f"training row {row}") > 1e-3
+    assert max(size.values()) < 1e-9
+
+
+def test_terms_of_neighbors_hardly_cancel():
+    model = HOMI(kernel="rbf", n_components=40, lam=1e-3, random_state=0, gamma=0.0)
+    model.fit(X, Y)
+    map_ = model.kernel_map_
+    mean = map_.mean_features()
+    W = model.feature_weights_[:, 0] * model.label_correlation_[0, 0]
+    for row in np.random.default_rng(1).normal(size=(5, X.shape[1])):
+        found = model.why(row, ["y0"], n_terms=50)
+        terms = [t.contribution for t in found.terms if t.kind == "neighbor"]
+        plain = (map_(row[None])[0] - mean) * W
+        assert sum(terms) == pytest.approx(plain.sum(), rel=1e-9)
+        assert np.abs(terms).sum() < np.abs(plain).sum() / 2
+
+
+def test_the_page_has_the_terms_of_why():
+    model = HOMI(kernel="rbf", n_components=20, random_state=0, gamma=0.0).fit(X, Y)
+    known, x = summarize_model(model), model.kernel_map_(X[:1])[0]
+    row = explain_row(known, x, center=model.kernel_map_.mean_features())
+    (why,) = [w for w in row.why if known.names[w.label] == "y0"]
+    page = [s.value for s in why.steps if s.kind == "neighbor"]
+    terms = model.why(X[0], ["y0"]).terms
+    assert page == pytest.approx(
+        [t.contribution for t in terms if t.kind == "neighbor"]
+    )
 
 
 def test_words_are_named():

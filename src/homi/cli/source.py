@@ -17,12 +17,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from homi.arrays import dense
+from homi.budget import Budget
 from homi.cli.opened_file import File, listed, open_file, with_file_name
 from homi.cli.options import ColumnChoice
 from homi.cli.tags import TagColumn, are_tags, known_tags
 from homi.datasets.dataset import Table
 from homi.datasets.files import short, split_name
 from homi.datasets.labels import chosen_columns, indicators
+from homi.datasets.plain_csv import UnequalRows
+from homi.datasets.sniff import sniff
 from homi.tables.features import Features, TableParts, find_features, parts_of
 
 #: Columns that an error explains, and minimum rows of a useful model.
@@ -101,7 +104,13 @@ def input_files(file: Path, choice: ColumnChoice) -> list[Path]:
 
 def read_rows(file: Path, choice: ColumnChoice) -> LabeledRows:
     """Read the rows of a training file."""
-    opened = open_file(file).with_embeddings(choice.embeddings)
+    try:
+        opened = open_file(file)
+    except ValueError as error:
+        if not isinstance(error.__cause__, UnequalRows):
+            raise
+        raise ValueError(_lines_and_columns(file, choice, error.__cause__)) from error
+    opened = opened.with_embeddings(choice.embeddings)
     return replace(read_labeled(opened, choice), read_as=opened.dialect.about)
 
 
@@ -119,14 +128,46 @@ def read_labeled(file: File, choice: ColumnChoice) -> LabeledRows:
             bad = unreadable_columns(file, choice)
         if len(bad) < 2:
             raise
-        reasons = "; ".join(reason.rstrip(".") for reason in [*bad.values()][:_LISTED])
-        more = f"; and {len(bad) - _LISTED} more" if len(bad) > _LISTED else ""
-        drops = [word for name in bad for word in ("--drop", name)]
-        command = shlex.join(["homi", *sys.argv[1:], *drops])
+        command = shlex.join(["homi", *sys.argv[1:], *_drops(bad)])
         raise ValueError(
-            f"{file.path}: {len(bad)} columns cannot be read: {reasons}{more}. Ignore "
-            f"them by `{command}`, or correct them."
+            f"{file.path}: {_about(bad)} Ignore them by `{command}`, or correct them."
         ) from error
+
+
+def _about(bad: dict[str, str]) -> str:
+    """Return why columns cannot be read."""
+    reasons = "; ".join(reason.rstrip(".") for reason in [*bad.values()][:_LISTED])
+    more = f"; and {len(bad) - _LISTED} more" if len(bad) > _LISTED else ""
+    count = f"{len(bad)} columns" if len(bad) > 1 else "1 column"
+    return f"{count} cannot be read: {reasons}{more}."
+
+
+def _drops(bad: dict[str, str]) -> list[str]:
+    return [word for name in bad for word in ("--drop", name)]
+
+
+def _lines_and_columns(path: Path, choice: ColumnChoice, found: UnequalRows) -> str:
+    """Return an error about lines, and about columns that the other lines show."""
+    dialect, bad = sniff(path, Budget.of(path)), {}
+    with suppress(ValueError):  # another error, which comes when these are corrected
+        names, columns = found.others
+        rest = File(path, names, columns, budget=Budget.of(path), dialect=dialect)
+        bad = unreadable_columns(rest, choice)
+    about = f"{path}: {found}{'' if str(found).endswith('.') else '.'}"
+    if bad:
+        about += f" Also, {_about(bad)}"
+    stem, _, packing = split_name(path)
+    whole = found.count == len(found.lines) and found.is_one_each
+    if packing or not whole or dialect.encoding.startswith("utf-16"):
+        return f"{about} Correct them, or leave them out."
+    copy = path.with_name(f"{stem}-equal{path.suffix}")
+    lines = shlex.join(["sed", "".join(f"{line}d;" for line in found.lines), str(path)])
+    words = [str(copy) if word == str(path) else word for word in sys.argv[1:]]
+    again = shlex.join(["homi", *words, *_drops(bad)])
+    copied = shlex.quote(str(copy))
+    return (
+        f"{about} Leave them out by `{lines} > {copied} && {again}`, or correct them."
+    )
 
 
 def unreadable_columns(file: File, choice: ColumnChoice) -> dict[str, str]:

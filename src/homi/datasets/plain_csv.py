@@ -9,6 +9,7 @@ import csv
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,58 @@ from homi.datasets.strings import from_strings
 
 #: Bytes of a cell with its float64, and per byte of text.
 _CELL, _TEXT = 120, 4
+#: Lines of another number of cells that an error names.
+_NAMED = 10
+
+
+class UnequalRows(Refused):
+    """Lines that do not have one cell for each column.
+
+    Attributes
+    ----------
+    lines : list of int
+        The first of these lines.
+    count : int
+        How many there are.
+    is_one_each : bool
+        Whether none of them goes on in the next line.
+    others : tuple
+        Names and columns of all other lines.
+    """
+
+    def __init__(
+        self, reason: str, lines: list[int], found: Unequal, others: tuple[Any, Any]
+    ) -> None:
+        count = found.count
+        more = f", and {count - len(lines)} more" if count > len(lines) else ""
+        named = ", ".join(map(str, lines))
+        all_lines = f" All {count} such lines: {named}{more}." if count > 1 else ""
+        super().__init__(f"line {lines[0]}: {reason}{all_lines}")
+        self.lines, self.count, self.others = lines, count, others
+        self.is_one_each = found.is_one_each
+
+
+class Unequal:
+    """Rows of another number of cells than the header, as a parser meets them."""
+
+    def __init__(self) -> None:
+        self.rows: list[int] = []
+        self.count, self.reason, self.is_one_each = 0, "", True
+
+    def add(self, row: int, expected: int, found: int, text: str) -> None:
+        """Remember a row, by its number or its line."""
+        if not self.count:
+            cells = f"{text[:100]}{'…' * (len(text) > 100)}"
+            self.reason = f"Expected {expected} columns, got {found}: {cells}"
+        self.count += 1
+        self.is_one_each &= "\n" not in text.rstrip("\n")
+        if len(self.rows) < _NAMED:
+            self.rows.append(row)
+
+    def error(self, lines: list[int], others: tuple[Any, Any]) -> UnequalRows:
+        """Return the error that names these rows by their lines."""
+        end = "." if self.count > 1 and not self.reason.endswith((".", "…")) else ""
+        return UnequalRows(self.reason + end, lines, self, others)
 
 
 def parse_text(path: Path, budget: Budget) -> Content:
@@ -32,18 +85,20 @@ def text_columns(
     path: Path, budget: Budget, dialect: Dialect
 ) -> tuple[list[str], list[list[str]]]:
     """Return the names and the columns, as strings, of a CSV or TSV file."""
-    count = n_columns(path, budget, dialect)
+    count, unequal = n_columns(path, budget, dialect), Unequal()
     rows = []
     for line, row in _rows(path, budget, dialect):
         if len(row) != count:
-            cells = dialect.delimiter.join(row)
-            reason = f"Expected {count} columns, got {len(row)}: {cells[:100]}"
-            raise at_line(line, reason)
+            unequal.add(line, count, len(row), dialect.delimiter.join(row))
+            continue
         budget.take(_CELL * count + _TEXT * sum(map(len, row)), "its cells")
         rows.append(row)
     names, *body = rows
     columns = [list(column) for column in zip(*body, strict=True)]
-    return names, columns or [[] for _ in names]
+    found = names, columns or [[] for _ in names]
+    if unequal.count:
+        raise unequal.error(unequal.rows, found)
+    return found
 
 
 def texts(column: list[str], name: str, budget: Budget | None) -> list[str]:

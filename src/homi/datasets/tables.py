@@ -23,7 +23,7 @@ from homi.datasets.dataset import Content, Table
 from homi.datasets.files import at_line, open_binary, open_utf8, short, split_name
 from homi.datasets.labels import check_unique
 from homi.datasets.parquet_pages import page_bytes, page_values
-from homi.datasets.plain_csv import n_columns
+from homi.datasets.plain_csv import Unequal, n_columns
 from homi.datasets.sniff import Dialect, sniff
 from homi.datasets.strings import MISSING, Column, from_words
 
@@ -76,6 +76,13 @@ def text_columns(
     """
     block_size = int(np.clip(budget.line, *_BLOCKS))
     options = csv_options(path, block_size, budget, dialect, newlines_in_values=True)
+    unequal = Unequal()
+
+    def skip(row: Any) -> str:
+        unequal.add(row.number, row.expected_columns, row.actual_columns, row.text)
+        return "skip"
+
+    options[1].invalid_row_handler = skip
     opened = open_utf8(path, budget, dialect.encoding)
     try:
         with _Charged(opened, dialect.delimiter, budget) as file:
@@ -84,11 +91,14 @@ def text_columns(
         row, reason = csv_error(error)
         if row is None:
             raise
-        raise at_line(_line_of(row, path, dialect), reason) from error
+        raise at_line(_lines_of([row], path, dialect)[0], reason) from error
     if any(kind != pa.string() for kind in table.schema.types):
         raise Refused("line 1: the quotes in the header cannot be parsed.")
     names = [column[0].as_py() for column in table.columns]
-    return names, [column.slice(1) for column in table.columns]
+    found = names, [column.slice(1) for column in table.columns]
+    if unequal.count:
+        raise unequal.error(_lines_of(unequal.rows, path, dialect), found)
+    return found
 
 
 def csv_options(
@@ -136,21 +146,28 @@ class _Charged(io.BufferedReader):
         return data
 
 
-def _line_of(row: int, path: Path, dialect: Dialect) -> int:
-    """Return the line that a row starts in; quoted line breaks make rows longer."""
+def _lines_of(wanted: list[int], path: Path, dialect: Dialect) -> list[int]:
+    """Return the lines that rows start in; quoted line breaks make rows longer."""
     with (
         open_utf8(path, encoding=dialect.encoding) as file,
         io.TextIOWrapper(file, "utf-8-sig", errors="replace", newline="") as text,
     ):
-        rows, seen, start = csv.reader(text, delimiter=dialect.delimiter), 0, 1
-        while seen < row:
-            start = rows.line_num + 1
-            try:
-                # pyarrow skips empty lines and does not count them.
-                seen += bool(next(rows))
-            except (StopIteration, csv.Error):
-                break
-        return start
+        rows, seen, start, found = (
+            csv.reader(text, delimiter=dialect.delimiter),
+            0,
+            1,
+            [],
+        )
+        for row in wanted:
+            while seen < row:
+                start = rows.line_num + 1
+                try:
+                    # pyarrow skips empty lines and does not count them.
+                    seen += bool(next(rows))
+                except (StopIteration, csv.Error):
+                    break
+            found.append(start)
+        return found
 
 
 def parse_parquet(path: Path, budget: Budget) -> Content:

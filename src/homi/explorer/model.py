@@ -53,6 +53,8 @@ class ModelSummary:
         With a kernel, the training row that each of its features compares with.
     joint : JointModel or None
         What known labels of a row say about the others.
+    triangle : array of shape (n_landmarks, n_landmarks) or None
+        With a kernel, the Cholesky factor of its landmarks' matrix.
     """
 
     names: list[str]
@@ -71,6 +73,7 @@ class ModelSummary:
     logistic: Array | None = None
     neighbors: Indices | None = None
     joint: JointModel | None = None
+    triangle: Array | None = None
 
     @property
     def explains_rows(self) -> bool:
@@ -110,6 +113,7 @@ def summarize_model(
         logistic=getattr(inner, "logistic_coef_", None),
         neighbors=_neighbors(core),
         joint=getattr(inner, "joint_model_", None),
+        triangle=landmark_triangle(core),
     )
 
 
@@ -159,6 +163,15 @@ def _neighbors(core: Any) -> Indices | None:
     if kernel_map is None or kernel_map.normalization is not None:
         return None
     return np.asarray(kernel_map.indices, dtype=np.intp)
+
+
+def landmark_triangle(core: Any) -> Array | None:
+    """Return the Cholesky factor of the landmarks' kernel matrix, if there is one."""
+    kernel_map = getattr(core, "kernel_map_", None)
+    if kernel_map is None or kernel_map.normalization is not None:
+        return None
+    triangle: Array = kernel_map.triangle
+    return triangle
 
 
 def _thresholds(model: Any, n_labels: int) -> Array:

@@ -268,15 +268,16 @@ class _Parts:
         trees: Waterfalls | None,
     ) -> None:
         self.known, self.x, self.row = known, x, row
-        linear = waterfalls(x, known.W, known.z, known.B, known.t, center)
+        given = known.W, known.z, known.B, known.t
+        linear = waterfalls(x, *given, center, triangle=known.triangle)
         if known.odds is not None:
             linear = linear.as_log_odds(*known.odds)
         self.linear, self.leaves = linear, None
         others = []
         if known.logistic is not None:
             none = np.zeros(len(known.names))
-            given = known.logistic, none, np.eye(len(none)), none
-            others.append(waterfalls(row, *given, None if known.kernel else center))
+            weights = known.logistic, none, np.eye(len(none)), none
+            others.append(waterfalls(row, *weights, None if known.kernel else center))
         if known.trees is not None:
             forest, slope = known.trees
             trees = trees or next(forest_waterfalls(forest, row[None]))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.linalg import cho_solve
 
 from homi.typing import Array, Matrix
 
@@ -89,6 +90,7 @@ def waterfalls(
     center: Array | None = None,
     *,
     centre: Array | None = None,
+    triangle: Array | None = None,
 ) -> Waterfalls:
     """Split ``g(x) = (xW + z)B + t`` into contributions.
 
@@ -102,6 +104,9 @@ def waterfalls(
         c, the reference row, such as the mean of the rows; zeros by default.
     centre : array, optional
         Former name of ``center``.
+    triangle : array of shape (n_features, n_features), optional
+        Cholesky factor of the kernel matrix of landmarks, if x are kernel values: the
+        features are then contributions of landmarks by :func:`landmark_terms`.
 
     Examples
     --------
@@ -118,11 +123,37 @@ def waterfalls(
     away = x - center
     labels = (away @ W)[:, None] * B
     np.fill_diagonal(labels, 0.0)
+    if triangle is None:
+        own = away[:, None] * W
+    else:
+        own = landmark_terms(x, W, center, triangle)
     return Waterfalls(
-        start=(center @ W + z) @ B + t,
-        features=away[:, None] * W * np.diag(B),
-        labels=labels,
+        start=(center @ W + z) @ B + t, features=own * np.diag(B), labels=labels
     )
+
+
+def landmark_terms(x: Array, W: Array, center: Array, triangle: Array) -> Array:
+    """Split ``(x - c) W`` of kernel values x by the scores that landmarks have.
+
+    With the kernel matrix K of the landmarks, ``xW = a (KW)`` for ``a = K⁻¹x``: the
+    score of a row is a weighted sum of the scores KW of the landmarks. Near landmarks
+    have large weights, and each contributes in the direction of its own score. The
+    terms ``x_i W_i`` have the same sum, but are large and cancel. Entry (i, j) is
+    ``a_i (KW - cW)_ij``, and an equal share of ``(Σa - 1) cW``.
+
+    Examples
+    --------
+    >>> triangle = np.linalg.cholesky([[1.0, 0.5], [0.5, 1.0]])
+    >>> W, x, center = np.array([[2.0], [-2.0]]), np.array([1.0, 0.5]), np.zeros(2)
+    >>> landmark_terms(x, W, center, triangle).round(9).tolist()  # x is landmark 0
+    [[1.0], [0.0]]
+    """
+    weights = cho_solve((triangle, True), x)
+    reference = center @ W
+    scores = triangle @ (triangle.T @ W)
+    share = (weights.sum() - 1.0) / len(weights)
+    terms: Array = weights[:, None] * (scores - reference) + share * reference
+    return terms
 
 
 def forest_waterfalls(forest: Any, X: Matrix) -> Iterator[Waterfalls]:

@@ -15,6 +15,7 @@ from homi.arrays import dense
 from homi.explorer.model import (
     checked_rows,
     innermost,
+    landmark_triangle,
     own_feature_names,
     own_label_names,
     unscaled_values,
@@ -113,7 +114,8 @@ class Explanation:
 
 
 def _text(term: Term) -> str:
-    value = "" if term.value is None else f" = {term.value:.4g}"
+    between = ", similarity " if term.kind == "neighbor" else " = "
+    value = "" if term.value is None else f"{between}{term.value:.4g}"
     return f"{term.kind}: {term.name}{value}"
 
 
@@ -128,9 +130,10 @@ def why(
     """Explain the decision scores of one row.
 
     A score of a linear model is a sum over features and, by the label correlation B,
-    over other labels. With a kernel, it is a sum over neighbors: the training rows that
-    are landmarks. The log-odds of a forest are a sum over features, too (see
-    ``Forest.contributions``), and are added to those of a linear
+    over other labels. With a kernel, it is a sum over neighbors, the training rows that
+    are landmarks: the score that the model gives to each, relative to the start, times
+    a weight that is large for near ones. The log-odds of a forest are a sum over
+    features, too (see ``Forest.contributions``), and are added to those of a linear
     model.
 
     Parameters
@@ -274,7 +277,7 @@ def _linear(
     center = None if kernel_map is None else kernel_map.mean_features()
     if background is not None:
         center = np.asarray(core._features(background).mean(axis=0)).ravel()
-    parts = waterfalls(x, *_parameters(core), center)
+    parts = waterfalls(x, *_parameters(core), center, triangle=landmark_triangle(core))
     if kernel_map is None:
         return _Source("feature", names, x, parts)
     # In files of earlier versions, a feature is a combination of landmarks.

@@ -170,7 +170,8 @@ class TableVectorizer(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : data frame, dict of columns, or list of str
-            Rows with the columns of ``fit``, in any order. Others are ignored.
+            Rows with the columns of ``fit``, in any order. Others are ignored. A list
+            of texts, if the features are those of one column of texts.
 
         Returns
         -------
@@ -178,7 +179,11 @@ class TableVectorizer(BaseEstimator):  # type: ignore[misc]
             Sparse if there are texts.
         """
         check_is_fitted(self)
-        return self.transform_parts(parts_of(Frame.of(X), self.features_))
+        frame, found = Frame.of(X), self.features_
+        is_list = not hasattr(X, "columns") and not isinstance(X, Mapping)
+        if is_list and found.text == found.sources and len(found.text) == 1:
+            frame = Frame(found.text, frame.columns)
+        return self.transform_parts(parts_of(frame, found))
 
     def fit_parts(
         self, found: Features, parts: TableParts, names: Sequence[str], y: Any = None
