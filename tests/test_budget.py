@@ -222,6 +222,13 @@ def test_small_files_take_little_memory(small_files):
     assert {key: size for key, size in grown.items() if size > 300e6} == {}
 
 
+def test_columns_count_while_they_are_declared(tmp_path):
+    path = tmp_path / "columns.arff"
+    path.write_bytes(declared(b"real", 30_000))  # no @data: only the header is read
+    with pytest.raises(ValueError, match=r"its columns.*more than the 1 MB"):
+        read(path, "last 1", max_memory=1e6)
+
+
 @pytest.mark.parametrize(
     ("suffix", "data"),
     [
