@@ -87,7 +87,7 @@ Values = dict[Cell, list[list[float]]]
 
 DATA = ("emotions", "yeast", "scene", "CAL500", "enron")
 SHARES = (0.1, 0.3, 0.5)
-HOMICV_DATA = ("emotions", "yeast", "scene")
+HOMICV_DATA = ("emotions", "yeast", "scene", "enron")
 HOMICV_SHARES = (0.2, 0.5)
 HOMICV_MARK = "\n## HOMICV on the test folds\n"
 MODELS: dict[str, dict[str, Any]] = {

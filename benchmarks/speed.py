@@ -41,8 +41,12 @@ from homi.datasets.load import at_hand
 from homi.graph import neighbor_laplacian
 from homi.moments import Moments
 from homi.solver import Problem, solve, solve_stepwise, total
+from homi.solver.descend import descend
+from homi.solver.moments_form import MomentsForm
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+from sweep_variants import Extrapolation, Newton
+
 import reference
 
 #: Seconds: when repeats end (two are always made), how short a first one must be to
@@ -301,7 +305,8 @@ def tried_row(given: Data, repeats: int) -> Row:
     """Ways to make fewer or cheaper sweeps where they take most of the time: seconds,
     sweeps, and how far the objective ends above the least of these, in millionths.
     *Labels first* starts at the B of the labels alone; *single* has moments in single
-    precision. The first is what HOMI does."""
+    precision; *extrapolation* is Anderson acceleration of plain steps; *Newton* takes
+    truncated Newton steps, with six Hessian products each. HOMI uses the first."""
     problem = prepare(given)[3]
     moments = problem.moments
     single = {
@@ -316,6 +321,8 @@ def tried_row(given: Data, repeats: int) -> Row:
         "labels first": lambda: solve(problem, start=labels_first),
         "single": lambda: solve(cheap),
         "tol=1e-5": lambda: solve(problem, tol=1e-5),
+        "extrapolation": lambda: _solve_by(Extrapolation, problem),
+        "Newton": lambda: _solve_by(Newton, problem),
     }
     found = {name: solution().history for name, solution in ways.items()}
     least = min(total(history[-1]) for history in found.values())
@@ -325,6 +332,12 @@ def tried_row(given: Data, repeats: int) -> Row:
         f"{1e6 * (total(history[-1]) / least - 1):.0f}"
         for name, history in found.items()
     }
+
+
+def _solve_by(kind: type[Extrapolation | Newton], problem: Problem) -> Any:
+    form = MomentsForm(problem)
+    start = form.start(np.zeros((problem.n_labels, problem.n_labels)))
+    return descend(form, start, max_iter=100, tol=1e-6, sweep=kind(form))
 
 
 #: Titles, and the functions that make a row and say in words what it holds.

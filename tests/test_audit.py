@@ -22,6 +22,7 @@ from homi.dependence.label_noise import (
     binned,
     fit_label_noise,
     most_wrong,
+    refit,
 )
 from homi.dependence.suspicion import confidence_interval, suspicion
 from homi.dependence.swaps import pairs, swap_rate
@@ -184,6 +185,41 @@ def test_labels_that_are_surely_absent_tell_the_rate_of_spurious_ones():
     assert 0.09 < noise.spurious < 0.11
     found = noise.wrong(S, given).sum()
     assert found == pytest.approx((given != true).sum(), rel=0.1)
+
+
+@pytest.mark.parametrize("rates", [(0.01, 0.01), (0.03, 0.001), (0.001, 0.03)])
+def test_a_lower_limit_of_the_rate_of_spurious_labels_binds(rates):
+    """Wherever the likelihood is greater below it, the rate is at the limit."""
+    rng = np.random.default_rng(4)
+    S = 3 * rng.normal(size=(2000, 5))
+    true = rng.random(S.shape) < expit(S)
+    flips = rng.random(S.shape) < np.where(true, rates[1], rates[0])
+    counts = binned(S, (true ^ flips).astype(float))
+    free = fit_label_noise(counts._replace(least=0.0))
+    assert free.spurious < 0.06
+    for limited in (
+        fit_label_noise(counts._replace(least=0.08)),
+        refit(free, counts._replace(least=0.08)),
+    ):
+        assert limited.spurious == pytest.approx(0.08, rel=1e-3)
+        # Fewer missing than spurious labels stay fewer by the same ratio of odds.
+        gap = logit(free.missing) - logit(free.spurious)
+        assert logit(limited.missing) >= logit(0.08) + min(gap, 0.0) - 0.01
+
+
+def test_labels_of_one_row_set_no_lower_limit():
+    """They are found among the surest labels without any noise."""
+    rng = np.random.default_rng(5)
+    Y = np.zeros((50, 200))
+    Y[rng.integers(50, size=200), np.arange(200)] = 1.0
+    S = rng.normal(logit(1 / 50), 0.01, size=Y.shape)
+    assert binned(S, Y).least == 0.0
+
+
+def test_no_more_labels_are_spurious_than_are_given():
+    rng = np.random.default_rng(6)
+    Y = (rng.random((200, 20)) < 0.01).astype(float)
+    assert most_wrong(rng.normal(size=Y.shape), Y) <= Y.sum()
 
 
 @pytest.mark.parametrize("kind", ["flipped", "missing", "swapped"])

@@ -442,6 +442,8 @@ def test_export(here, tmp_path):
     assert "texts has no ONNX form" in refused(
         "export", here / "text.homi", "--onnx", path
     )
+    known = refused("export", here / "model.homi", "--onnx", path, "--known", "*")
+    assert "homi predict --known" in known
 
 
 def test_doctor_plans_a_fit(tmp_path):

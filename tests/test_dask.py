@@ -87,7 +87,7 @@ def test_auto_goes_by_the_number_of_rows(monkeypatch):
     dX, dY = da.from_array(X, chunks=(20, -1)), da.from_array(Y)
     assert HOMI().fit(dX, dY).graph_ == "exact"
     for name in ("_ALWAYS", "_MOST"):
-        monkeypatch.setattr(f"homi.graph.choose.{name}", 59)
+        monkeypatch.setattr(f"homi.model.graphs.{name}", 59)
     assert HOMI().fit(dX, dY).graph_ == "anchors"
 
 

@@ -17,7 +17,9 @@ import matplotlib
 import pytest
 from typer.testing import CliRunner
 
+from conftest import ALL_TREES
 from homi.cli.app import app
+from homi.model import final_odds
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
@@ -335,10 +337,15 @@ def case(page):
     return pytest.param(page, marks=[pytest.mark.slow] if page == "index" else [])
 
 
-@pytest.mark.usefixtures("all_trees")
+#: Pages with output of a forest of the default size; others grow the tests' small one.
+FORESTS = {"quick_start", "thresholds", "index"}
+
+
 @pytest.mark.parametrize("page", [case(page) for page in LEAVES])
 def test_the_page_can_be_followed(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    if page in FORESTS:
+        monkeypatch.setattr(final_odds, "_TREES", ALL_TREES)
     follow(page)
     assert {path.name for path in tmp_path.iterdir()} == LEAVES[page]
 

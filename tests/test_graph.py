@@ -15,8 +15,8 @@ from homi import HOMI
 from homi.graph import Neighbors, laplacian, nearest, neighbor_laplacian
 from homi.graph.approximate import TARGET_RECALL, ApproximateSearch
 from homi.graph.block_pairs import found_among
-from homi.graph.choose import choose_graph
 from homi.graph.top_scores import TopScores
+from homi.model.graphs import choose_graph
 
 repeatable = settings(derandomize=True, max_examples=60)
 
@@ -551,8 +551,8 @@ def test_auto_says_what_it_chose(monkeypatch, caplog):
     with caplog.at_level(logging.INFO, "homi"):
         assert HOMI().fit(X, Y).graph_ == "exact"
     assert "graph='auto' is 'exact': all pairs of 300 rows" in caplog.text
-    monkeypatch.setattr("homi.graph.choose._ALWAYS", 200)
-    monkeypatch.setattr("homi.graph.choose._MOST", 200)
+    monkeypatch.setattr("homi.model.graphs._ALWAYS", 200)
+    monkeypatch.setattr("homi.model.graphs._MOST", 200)
     assert HOMI(random_state=0).fit(X, Y).graph_ == "approximate"
     monkeypatch.setattr("homi.memory.available", lambda: 10_000)
     assert HOMI(random_state=0).fit(X, Y).graph_ == "anchors"

@@ -1,4 +1,4 @@
-"""Predictions given known labels: HOMICV, any classifier, data frames, files."""
+"""Predictions given known labels: HOMICV, HOMI, any classifier, data frames, files."""
 
 import re
 
@@ -14,12 +14,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import contract_checks
+import homi.model.calibration
 import homi.model.cross_validated_fit
 from homi import HOMI, HOMICV
 from homi.dependence import LabelDependence
 from homi.estimators import BinaryRelevance
 from homi.io import ModelFileError, load_model, save
 from homi.joint import fit_joint_model
+from homi.model.blend import fit_log_odds
 from homi.thresholds import TunedThresholds
 from sample_files import opened, put_together
 
@@ -53,8 +55,9 @@ def model():
 
 CLASSIFIERS = [
     HOMICV(**QUICK),
-    LabelDependence(HOMI()),
+    HOMI(calibration="sigmoid"),
     LabelDependence(HOMICV(**QUICK), cv="own"),
+    LabelDependence(HOMI()),
     LabelDependence(make_pipeline(StandardScaler(), BinaryRelevance())),
     LabelDependence(RandomForestClassifier(20, max_depth=5, random_state=0)),
 ]
@@ -77,7 +80,7 @@ def test_known_labels_help_to_predict_the_others(classifier):
     np.testing.assert_allclose(expit(odds), given, atol=1e-12)
 
 
-@pytest.mark.parametrize("classifier", CLASSIFIERS[:2], ids=["HOMICV", "wrapped"])
+@pytest.mark.parametrize("classifier", CLASSIFIERS[:4], ids=lambda c: str(c)[:40])
 def test_nothing_known_is_the_plain_prediction_and_all_known_is_as_given(classifier):
     fitted = classifier.fit(X, Y)
     nothing = np.full(TRUE.shape, np.nan)
@@ -109,6 +112,128 @@ def test_homicv_learns_from_its_held_out_scores(monkeypatch):
     held_out = fitted.fit_held_out(X, Y)
     np.testing.assert_array_equal(given[0], held_out)
     assert np.abs(held_out - fitted.decision_function(X)).max() > 1e-3
+
+
+def test_calibrated_homi_is_what_the_wrapper_makes_of_it():
+    """The same folds and sigmoids; scores of training rows would have no errors."""
+    wide = np.hstack([X, np.random.default_rng(0).normal(size=(300, 290))])
+    own = HOMI(calibration="sigmoid", lam=0.01).fit(wide, Y)
+    wrapped = LabelDependence(HOMI(lam=0.01)).fit(wide, Y)
+    for name in ("odds_slope_", "odds_offset_"):
+        np.testing.assert_allclose(getattr(own, name), getattr(wrapped, name))
+    C = own.joint_model_.covariance
+    np.testing.assert_allclose(C, wrapped.joint_model_.covariance)
+    in_sample = fit_log_odds(HOMI(lam=0.01).fit(wide, Y).decision_function(wide), Y)
+    assert (in_sample.slope > 5 * own.odds_slope_).all()
+
+
+def test_calibration_leaves_the_solution_and_plain_scores_as_they_are():
+    own, plain = HOMI(calibration="sigmoid").fit(X, Y), HOMI().fit(X, Y)
+    np.testing.assert_array_equal(own.coef_, plain.coef_)
+    odds = plain.decision_function(NEW) * own.odds_slope_ + own.odds_offset_
+    np.testing.assert_allclose(own.decision_function(NEW), odds, atol=1e-12)
+    np.testing.assert_allclose(own.predict_proba(NEW), expit(odds), atol=1e-12)
+    np.testing.assert_array_equal(own.predict(NEW), odds > 0)
+    assert plain.odds_slope_ is plain.joint_model_ is None
+
+
+def test_homi_without_calibration_forgets_that_of_an_earlier_fit():
+    fitted = HOMI(calibration="sigmoid", graph="anchors").fit(X, Y)
+    fitted.set_params(calibration=None).partial_fit(X, Y)
+    expected = HOMI(graph="anchors").fit(X, Y).partial_fit(X, Y)
+    for method in ("decision_function", "predict", "predict_proba"):
+        call = getattr(fitted, method)
+        np.testing.assert_array_equal(call(NEW), getattr(expected, method)(NEW))
+    with pytest.raises(ValueError, match="fitted without calibration"):
+        fitted.predict(NEW, known=half())
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"kernel": "rbf", "n_components": 50},
+        {"solver": "iterative"},
+        {"correlation": "held-out"},
+        {"missing_labels": "ignore"},
+    ],
+    ids=str,
+)
+def test_every_route_of_homi_takes_known_labels(options):
+    labels = Y.astype(float)
+    if "missing_labels" in options:
+        labels[np.random.default_rng(0).random(Y.shape) < 0.2] = np.nan
+    fitted = HOMI(calibration="sigmoid", **options).fit(X, labels)
+    known = half()
+    unknown = np.isnan(known)
+    given, plain = fitted.predict_proba(NEW, known=known), fitted.predict_proba(NEW)
+    errors = [np.mean((P - TRUE)[unknown] ** 2) for P in (plain, given)]
+    assert errors[1] < 0.95 * errors[0]
+
+
+def test_calibrated_homi_and_weights_of_rows():
+    """A row of weight 0 is no row."""
+    weights = np.ones(300)
+    weights[200:] = 0.0
+    found = HOMI(calibration="sigmoid").fit(X, Y, weights)
+    expected = HOMI(calibration="sigmoid").fit(X[:200], Y[:200])
+    given, few = (m.predict_proba(NEW, known=half()) for m in (found, expected))
+    np.testing.assert_allclose(given, few, atol=1e-8)
+
+
+def test_sigmoids_of_homi_have_the_weights_of_known_labels(monkeypatch):
+    given = []
+
+    def spied(scores, labels, weights):
+        given.append(weights)
+        return fit_log_odds(scores, labels, weights)
+
+    monkeypatch.setattr(homi.model.calibration, "fit_log_odds", spied)
+    weights = np.arange(300) % 3
+    labels = np.where(np.arange(1200).reshape(300, 4) % 7 == 0, np.nan, Y)
+    fitted = HOMI(calibration="sigmoid", missing_labels="ignore")
+    fitted.fit(X, labels, weights)
+    expected = weights[:, None] * ~np.isnan(labels)
+    np.testing.assert_array_equal(given[0], expected[weights > 0])
+
+
+def test_calibration_of_homi_needs_all_rows_and_two_of_them():
+    model = HOMI(calibration="sigmoid")
+    with pytest.raises(AttributeError) as refusal:
+        model.partial_fit(X, Y)
+    assert "calibration='sigmoid', which needs all rows" in str(refusal.value.__cause__)
+    with pytest.raises(ValueError, match="pass at least 2 rows, or calibration=None"):
+        model.set_params(gamma=0.0).fit(X[:1], Y[:1])
+
+
+def test_calibrated_homi_of_one_dimensional_classes():
+    y = np.arange(300) % 3
+    fitted = HOMI(calibration="sigmoid").fit(X + y[:, None], y)
+    assert fitted.score(X + y[:, None], y) > 0.5
+    with pytest.raises(ValueError, match="on a 1-D y"):
+        fitted.predict(NEW, known=half())
+
+
+def test_calibrated_homi_takes_a_label_later():
+    options = {"correlation": "identity", "calibration": "sigmoid"}
+    fitted = HOMI(**options).fit(X, Y[:, :3])
+    fitted.add_label("y3", Y[:, 3], X)
+    full = HOMI(**options).fit(X, Y)
+    np.testing.assert_allclose(fitted.coef_, full.coef_, atol=1e-8)
+    odds = fitted.decision_function(NEW)
+    np.testing.assert_allclose(odds, full.decision_function(NEW), atol=0.2)
+    known = half()
+    given = fitted.decision_function(NEW, known=known)
+    unknown = np.isnan(known[:, 3])
+    np.testing.assert_array_equal(given[unknown, 3], odds[unknown, 3])
+    assert (given[~unknown, 3] > 0).tolist() == (known[~unknown, 3] > 0).tolist()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_scikit_learn_with_calibration():
+    why = "copies of a row can be in different folds; a weighted row is in one"
+    kinds = ("dense", "sparse")
+    names = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in kinds]
+    contract_checks.check(HOMI(calibration="sigmoid"), dict.fromkeys(names, why))
 
 
 @pytest.mark.parametrize("strategy", ["per_label", "global", "top_k"])
@@ -224,6 +349,19 @@ def test_rows_in_another_order_are_refused(model):
         fitted.predict(new, known=shuffled.set_axis(range(1, 401), axis=0))
 
 
+def test_rows_that_contradict_each_other_are_refused(model):
+    first = pd.DataFrame(TRUE[:5], columns=NAMES, index=list("abcde"), dtype=float)
+    second = first.copy()
+    second.loc["c", "sea"] = 1 - second.loc["c", "sea"]
+    known, new = pd.concat([first, second]), pd.DataFrame(NEW[:10])
+    with pytest.raises(ValueError, match="has the row 'c' more than once, with differ"):
+        model.predict(new, known=known)
+    second.loc["c", "sea"] = np.nan
+    model.predict(new, known=pd.concat([first, second]))
+    # Rows of two files that were put together are no copies of each other.
+    model.predict(new.set_axis(known.index, axis=0), known=known)
+
+
 def test_models_without_a_joint_model_say_so():
     for fitted in (
         HOMI().fit(X, Y),
@@ -233,7 +371,7 @@ def test_models_without_a_joint_model_say_so():
     ):
         with pytest.raises(ValueError, match="cannot use known labels: it has no"):
             fitted.predict(NEW, known=half())
-    with pytest.raises(ValueError, match=r"LabelDependence\(HOMI\(\)\)"):
+    with pytest.raises(ValueError, match=r"fit HOMI\(calibration='sigmoid'\) on a 0/1"):
         HOMI().fit(X, Y).predict_proba(NEW, known=half())
     with pytest.raises(ValueError, match="pass a 0/1 column for each label"):
         LabelDependence(HOMI()).fit(X, np.arange(300) % 3)
@@ -244,7 +382,7 @@ def test_scikit_learn():
     contract_checks.check(LabelDependence(HOMI(gamma=0.0), cv=2), {})
 
 
-@pytest.mark.parametrize("classifier", CLASSIFIERS[:3:2], ids=["HOMICV", "wrapped"])
+@pytest.mark.parametrize("classifier", CLASSIFIERS[:3], ids=lambda c: str(c)[:40])
 def test_a_file_keeps_it(classifier, tmp_path):
     pytest.importorskip("safetensors")
     fitted = classifier.fit(X, Y)

@@ -25,6 +25,7 @@ RARE = Y * [1, 0, 1, 1]
 
 MODELS = {
     "plain": (HOMI(), Y),
+    "calibrated": (HOMI(calibration="sigmoid"), Y),
     "rbf": (HOMI(kernel="rbf", **NYSTROEM), Y),
     "rbf, as given": (HOMI(kernel="rbf", standardize=False, **NYSTROEM), Y),
     "laplacian": (HOMI(kernel="laplacian", **NYSTROEM), Y),
@@ -120,6 +121,17 @@ def test_the_file_is_one_that_others_read(tmp_path):
     assert [opset.version for opset in found.opset_import] == [17]
     about = {item.key: item.value for item in found.metadata_props}
     assert json.loads(about["labels"]) == ["y0", "y1", "y2", "y3"]
+    assert about["known_labels"] == "none"
+
+
+def test_known_labels_have_no_onnx_form(tmp_path):
+    model = HOMI(calibration="sigmoid").fit(X, Y)
+    with pytest.raises(ModelFileError, match=r"or homi predict --known\.$"):
+        export_onnx(model, tmp_path / "model.onnx", known=True)
+    assert not list(tmp_path.iterdir())
+    export_onnx(model, tmp_path / "model.onnx")
+    found = onnx.load(tmp_path / "model.onnx")
+    assert [given.name for given in found.graph.input] == ["X"]
 
 
 @pytest.mark.parametrize(

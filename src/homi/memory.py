@@ -27,7 +27,9 @@ def available() -> int | None:
     It is the minimum over the machine, the container, and the limits of the process
     (``ulimit -v`` and ``-d``).
     """
-    found = [_of_machine(), *(_of_container(*c) for c in _CONTAINERS), *_of_process()]
+    machine = _sizes(_MACHINE).get("MemAvailable")
+    containers = (_of_container(limit, taken) for limit, taken in _CONTAINERS)
+    found = [machine, *containers, *_of_process()]
     return min((free for free in found if free is not None), default=None)
 
 
@@ -67,10 +69,6 @@ def _largest(fits: Callable[[int], bool], bound: int) -> int:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
     return low
-
-
-def _of_machine() -> int | None:
-    return _sizes(_MACHINE).get("MemAvailable")
 
 
 def _of_container(limit: Path, taken: Path) -> int | None:

@@ -26,6 +26,9 @@ def export(
     input_type: Annotated[
         InputType, typer.Option("--input-type", help="Type of the input X.")
     ] = InputType.double,
+    known: Annotated[
+        str, typer.Option("--known", help="Refused: ONNX takes no known labels.")
+    ] = "",
     force: Force = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -34,7 +37,8 @@ def export(
 
     The input X holds the features of the model in their order, after preprocessing;
     --json prints their names. The outputs are scores, labels and, unless calibration
-    is isotonic, probabilities. A model of texts has no ONNX form.
+    is isotonic, probabilities. The exported model takes no known labels: use homi
+    predict --known for these. A model of texts has no ONNX form.
 
     Example: homi export model.homi --onnx model.onnx
     """
@@ -49,7 +53,9 @@ def export(
                 f"{model}: a model of texts has no ONNX form; in Python, "
                 "homi.io.export_onnx(model[-1], path) exports what follows TF-IDF."
             )
-        outputs = export_onnx(loaded.model, onnx, input_type=input_type.value)
+        outputs = export_onnx(
+            loaded.model, onnx, input_type=input_type.value, known=bool(known)
+        )
     names = None if loaded.columns is None else loaded.columns.feature_names
     if as_json:
         facts = {"output": str(onnx), "outputs": outputs, "features": names}

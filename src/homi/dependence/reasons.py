@@ -33,7 +33,7 @@ class Reasons(NamedTuple):
         self, cells: NDArray[np.intp], found: Suspicion, n_explained: int
     ) -> list[str]:
         """Return a sentence for each cell; the first ones name features, too."""
-        precision = scipy.linalg.inv(self.joint.covariance)
+        precision = scipy.linalg.inv(np.asarray(self.joint.covariance))
         center = _center(self.model, self.X) if n_explained > 0 else None
         texts = []
         for place, (i, j) in enumerate(cells):

@@ -203,7 +203,7 @@ def _known(facts: Facts, arrays: Arrays) -> Document:
     if joint is None:
         return {}
     n_labels = len(joint.covariance)
-    upper = joint.covariance[np.triu_indices(n_labels)]
+    upper = np.asarray(joint.covariance)[np.triu_indices(n_labels)]
     nothing = np.full((1, n_labels), np.nan)
     prior = set_weights(joint.sets, joint.sharpness, np.zeros((1, n_labels)), nothing)
     members = [np.flatnonzero(row) for row in joint.sets.members]

@@ -75,7 +75,7 @@ def relations(model: ModelSummary, data: Evidence | None) -> list[Relation]:
         correlation = np.nan_to_num(phi(data.YtY, data.n_samples))
         found.append(Relation("phi", off_diagonal(correlation)))
     if model.joint is not None:
-        matrix = partial_correlations(model.joint.covariance)
+        matrix = partial_correlations(np.asarray(model.joint.covariance))
         found.append(Relation("errors", matrix))
     B = off_diagonal(model.B)
     if B.any():

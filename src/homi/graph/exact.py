@@ -107,21 +107,19 @@ def correlations(unit: Array, other: Array, indices: NDArray[np.int64]) -> Array
     return out
 
 
-def _unit_rows(X: Array) -> None:
-    """Center rows and scale them to length 1, in place; 0 for rows without variance."""
-    length = np.linalg.norm(X, axis=1)
-    X -= X.mean(axis=1, keepdims=True)
-    X *= _inverse_spread(np.linalg.norm(X, axis=1), length)[:, None]
-
-
 def unit_rows(X: Matrix, mean: Array, scale: Array) -> Array:
-    """Return rows ``(X - mean) / scale``, dense, each at mean 0 and length 1, or 0."""
+    """Return rows ``(X - mean) / scale``, dense, each centered and of length 1.
+
+    A row without variance is 0.
+    """
     X = dense(X)
     out = np.empty(X.shape)
     for rows in _blocks(len(X), max(1, _BLOCK_ENTRIES // max(1, X.shape[1]))):
         block = np.subtract(X[rows], mean, out=out[rows])
         block /= scale
-        _unit_rows(block)
+        length = np.linalg.norm(block, axis=1)
+        block -= block.mean(axis=1, keepdims=True)
+        block *= _inverse_spread(np.linalg.norm(block, axis=1), length)[:, None]
     return out
 
 

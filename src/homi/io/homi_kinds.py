@@ -41,6 +41,9 @@ _SHAPES = {
     "intercept_": "q",
 }
 
+#: What turns scores into log-odds.
+_ODDS = ("odds_slope_", "odds_offset_")
+
 
 def dump_homi(model: HOMI, out: Out) -> Fields:
     """Return the fitted part of a header, and put the tensors into `out`."""
@@ -51,6 +54,12 @@ def dump_homi(model: HOMI, out: Out) -> Fields:
         fitted["kernel"] = _dump_kernel(kernel_map, out.under("kernel"))
     for name in _SHAPES:
         out.put(name, getattr(model, name))
+    if getattr(model, "odds_slope_", None) is not None:
+        fitted["odds"] = True
+        for name in _ODDS:
+            out.put(name, getattr(model, name))
+        if model.joint_model_ is not None:
+            fitted["joint"] = dump_joint_model(model.joint_model_, out.under("joint"))
     return fitted
 
 
@@ -70,6 +79,15 @@ def load_homi(params: object, fitted: Fields | None, source: Source) -> HOMI:
         shape = tuple(sizes[letter] for letter in letters)
         setattr(model, name, source.floats(name, shape))
     model.history_ = decode(fitted["history_"])
+    model.odds_slope_ = model.odds_offset_ = model.joint_model_ = None
+    # Files of earlier versions have neither.
+    if fitted.get("odds", False):
+        model.odds_slope_, model.odds_offset_ = (
+            source.floats(name, (sizes["q"],)) for name in _ODDS
+        )
+        if "joint" in fitted:
+            part = source.under("joint")
+            model.joint_model_ = load_joint_model(fitted["joint"], part, sizes["q"])
     return model
 
 
@@ -132,8 +150,6 @@ _OF_CHOICE = (
 )
 #: Its quality on held-out rows; files of earlier versions have none.
 _QUALITY = ("held_out_metrics_", "held_out_labels_")
-#: What turns its scores into log-odds.
-_ODDS = ("odds_slope_", "odds_offset_")
 
 
 def dump_homi_cv(model: HOMICV, out: Out) -> Fields:

@@ -9,6 +9,7 @@ from homi.io.fitted import number
 from homi.io.tensors import Out, Source
 from homi.joint import JointModel
 from homi.joint.label_sets import MOST_SETS, LabelSets, Sharpness
+from homi.joint.low_rank import RANK, Covariance, LowRank
 from homi.joint.model import Weights
 from homi.typing import Array, Fields
 
@@ -18,9 +19,9 @@ _PRIOR = 0.3
 
 def dump_joint_model(model: JointModel, out: Out) -> Fields:
     """Return the joint model for the header, and put its tensors into `out`."""
-    out.put("covariance", model.covariance)
     out.put("gates", model.gates)
     return {
+        **_dump_covariance(model.covariance, out),
         "n_sets": dump_sets(model.sets, out),
         "sharpness": list(map(float, model.sharpness)),
         "weights": list(map(float, model.weights)),
@@ -36,8 +37,7 @@ def load_joint_model(about: Fields, source: Source, n_labels: int) -> JointModel
     ModelFileError
         If a tensor is missing or of another shape, or the covariance is not one.
     """
-    C = source.floats("covariance", (n_labels, n_labels))
-    _check_covariance(C)
+    C = _load_covariance(about, source, n_labels)
     sets = load_sets(about["n_sets"], source, n_labels)
     weights = Weights(*_numbers(about, "weights", 3))
     if about.get("gates", False):
@@ -50,6 +50,30 @@ def load_joint_model(about: Fields, source: Source, n_labels: int) -> JointModel
         sharpness = Sharpness(scores, known, _PRIOR * scores, _PRIOR * scores)
         gates = np.ones(n_labels)
     return JointModel(C, sets, sharpness, weights, gates)
+
+
+def _dump_covariance(C: Covariance, out: Out) -> Fields:
+    if not isinstance(C, LowRank):
+        out.put("covariance", C)
+        return {}
+    out.put("factors", C.factors)
+    out.put("variances", C.variances)
+    return {"rank": C.factors.shape[1]}
+
+
+def _load_covariance(about: Fields, source: Source, n_labels: int) -> Covariance:
+    if "rank" not in about:
+        C = source.floats("covariance", (n_labels, n_labels))
+        _check_covariance(C)
+        return C
+    rank = about["rank"]
+    if type(rank) is not int or not 1 <= rank <= RANK:
+        raise ModelFileError(f"{str(rank)[:40]} is not a rank of the joint model.")
+    factors = source.floats("factors", (n_labels, rank))
+    variances = source.floats("variances", (n_labels,))
+    if (variances <= 0).any():
+        raise ModelFileError("a variance of the joint model is not positive.")
+    return LowRank(factors, variances)
 
 
 def dump_sets(sets: LabelSets, out: Out) -> int:

@@ -30,6 +30,11 @@ if TYPE_CHECKING:
 
 Input = Literal["double", "float"]
 
+NO_KNOWN = (
+    "known labels have no ONNX form: ONNX has no operator that solves a linear system; "
+    "export without known, which predicts from features alone, or keep the model file "
+    "and use predict_proba(X, known=...) in Python or homi predict --known."
+)
 #: Largest size of a protobuf message.
 _MAX_BYTES = 2**31 - 1
 
@@ -39,6 +44,7 @@ def export_onnx(
     path: str | os.PathLike[str],
     *,
     input_type: Input = "double",
+    known: bool = False,
 ) -> list[str]:
     """Export a fitted multi-label model to ONNX.
 
@@ -52,6 +58,9 @@ def export_onnx(
     input_type : {"double", "float"}, default="double"
         Type of the input ``X`` of shape (rows, n_features). Everything is computed in
         double precision: with "float" only X itself is rounded.
+    known : bool, default=False
+        Whether the model should take known labels as a second input. True raises an
+        error: see Notes.
 
     Returns
     -------
@@ -64,11 +73,14 @@ def export_onnx(
     Raises
     ------
     ModelFileError
-        If the model, or a part of it such as a text's TF-IDF, has no ONNX form here.
+        If the model, or a part of it such as a text's TF-IDF, has no ONNX form here,
+        and if ``known`` is True.
 
     Notes
     -----
-    The graph predicts from features alone: ``known`` labels have no ONNX form.
+    The graph predicts from features alone. Labels that are known need the solution of a
+    linear system of each row, for which ONNX has no operator. The metadata say so under
+    ``known_labels``: "none".
 
     Opset 17 and IR version 8, which onnxruntime reads since 1.13. The names of the
     labels are in the metadata, as a JSON list under ``labels``.
@@ -81,6 +93,8 @@ def export_onnx(
         raise ValueError(
             f"input_type={input_type!r}; expected one of {', '.join(_TYPES)}."
         )
+    if known:
+        raise ModelFileError(NO_KNOWN)
     _check_kind(model)
     built, outputs = _built(graph, model, _TYPES[input_type])
     data = built.SerializeToString()
@@ -134,10 +148,10 @@ def _built(
     probable = parts.bent
     if getattr(inner, "odds_slope_", None) is not None:
         raw = parts.log_odds(graph, raw, inner.odds_slope_, inner.odds_offset_)
-        if inner.forest_ is not None:
+        if getattr(inner, "forest_", None) is not None:
             trees = _trees(graph, rows, inner.forest_, inner.forest_slope_)
             raw = graph.op("Add", raw, trees)
-        if inner.logistic_coef_ is not None:
+        if getattr(inner, "logistic_coef_", None) is not None:
             coef = graph.constant(inner.logistic_coef_)
             raw = graph.op("Add", raw, graph.op("MatMul", rows, coef))
         probable = parts.probable
@@ -159,6 +173,7 @@ def _built(
     if probabilities is not None:
         outputs["probabilities"] = (probabilities, np.float64, q)
     about = {"labels": json.dumps([str(name) for name in model.label_names_])}
+    about["known_labels"] = "none"
     inputs = {"X": (dtype, int(linear.n_features_in_))}
     return graph.model(inputs, outputs, about), list(outputs)
 

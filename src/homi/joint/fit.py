@@ -20,6 +20,7 @@ from homi.joint.label_sets import (
     marginals,
     seen_sets,
 )
+from homi.joint.low_rank import Covariance
 from homi.joint.model import GaussianShift, JointModel, Weights, set_log_odds
 from homi.typing import Array, Indices, Mask
 
@@ -90,7 +91,7 @@ def fit_joint_model(
 
 def _moments(
     log_odds: Array, Y: Array, weights: Array | None, least_rows: int
-) -> tuple[Array, LabelSets]:
+) -> tuple[Covariance, LabelSets]:
     """Return the covariance of residuals, and the label sets of complete rows."""
     seen = ~np.isnan(Y)
     C = covariance(scaled_residuals(log_odds, Y), weights, seen)
@@ -206,10 +207,10 @@ class _Side(NamedTuple):
     Y: Array
     residuals: Array
     gaussian: GaussianShift
-    covariance: Array
+    covariance: Covariance
     sets: LabelSets
 
-    def by_gaussian(self, C: Array, k: Mask) -> Entries:
+    def by_gaussian(self, C: Covariance, k: Mask) -> Entries:
         """Return the labels outside k, with the shift that those in k cause."""
         known = k & ~np.isnan(self.Y)
         residuals = np.where(k, self.residuals, 0.0)

@@ -52,7 +52,11 @@ def check_known(known: MatrixLike, names: NDArray[Any], n_samples: int) -> Array
 
 
 def check_order(X: object, known: object) -> None:
-    """Raise ValueError if a data frame has the index of X in another order."""
+    """Raise ValueError if a data frame is not one row for each row of X, in order.
+
+    Rows go by position. An error is the index of X in another order, and an index that
+    has a row twice, with 0 and with 1 for a label, where X has no such index.
+    """
     index: Any = getattr(X, "index", None)
     other: Any = getattr(known, "index", None)
     if not hasattr(index, "equals") or not hasattr(other, "equals"):
@@ -60,6 +64,19 @@ def check_order(X: object, known: object) -> None:
     if not index.equals(other) and set(index) == set(other):
         raise ValueError(
             "known has the rows of X in another order; pass known.loc[X.index]."
+        )
+    if not index.equals(other) and other.has_duplicates:
+        _check_contradictions(known)
+
+
+def _check_contradictions(known: Any) -> None:
+    index = known.index
+    twice = known[index.duplicated(keep=False)]
+    differ = (twice.groupby(level=[*range(index.nlevels)]).nunique() > 1).any(axis=1)
+    if differ.any():
+        raise ValueError(
+            f"known has the row {differ.index[differ][0]!r} more than once, with "
+            "different values of a label; keep one row for each row of X."
         )
 
 

@@ -22,6 +22,7 @@ from homi.joint.label_sets import (
     leave_one_out_marginals,
     marginals,
 )
+from homi.joint.low_rank import Covariance, LowRank
 from homi.typing import Array, Mask
 
 #: Log-odds of a label that is known: finite, as metrics require.
@@ -58,8 +59,10 @@ class JointModel:
 
     Attributes
     ----------
-    covariance : ndarray of shape (n_labels, n_labels)
-        Covariance C of scaled held-out residuals, shrunk toward its diagonal.
+    covariance : ndarray of shape (n_labels, n_labels) or LowRank
+        Covariance C of scaled held-out residuals, shrunk toward its diagonal. Of more
+        than 2,000 labels it is ``D + VVᵀ``, low rank plus diagonal; ``np.asarray``
+        writes it out.
     sets : LabelSets
         Label sets seen in training.
     sharpness : Sharpness
@@ -70,7 +73,7 @@ class JointModel:
         κ, how far each label follows the others: 0 for one that is left unchanged.
     """
 
-    covariance: Array
+    covariance: Covariance
     sets: LabelSets
     sharpness: Sharpness
     weights: Weights
@@ -83,9 +86,7 @@ class JointModel:
 
     def with_label(self) -> JointModel:
         """Return the model with one more label that has nothing to do with others."""
-        q = len(self.covariance)
-        C = np.eye(q + 1)
-        C[:q, :q] = self.covariance
+        C = _with_label(self.covariance)
         # A label that is in no set has no part in the posterior.
         members = np.pad(self.sets.members, ((0, 0), (0, 1)))
         sets, gates = self.sets._replace(members=members), np.append(self.gates, 0.0)
@@ -157,13 +158,22 @@ class JointModel:
         P = self.probabilities(log_odds[None], Y[None])[0]
         known = ~np.isnan(Y)
         u = np.ix_(~known, ~known)
-        found = np.zeros_like(self.covariance)
+        found = np.zeros((len(Y), len(Y)))
         if known.all():
             return found
         C = conditional_covariance(self.covariance, known)
         scale = np.sqrt((P * (1.0 - P))[~known] / np.diag(C))
         found[u] = C * np.outer(scale, scale)
         return found if self.has_effect else np.diag(np.diag(found))
+
+
+def _with_label(C: Covariance) -> Covariance:
+    if isinstance(C, LowRank):
+        return C.with_label()
+    q = len(C)
+    found = np.eye(q + 1)
+    found[:q, :q] = C
+    return found
 
 
 def shifts(model: JointModel, log_odds: Array, Y: Array) -> tuple[Array, ...]:

@@ -15,6 +15,7 @@ from homi.base.classifier import LinearMultiLabelClassifier, MultiLabelClassifie
 from homi.base.targets import check_target
 from homi.base.validation import check_rows
 from homi.base.weights import check_sample_weight, drop_zero_weight
+from homi.joint import JointModel
 from homi.linalg import Array, Pencil
 from homi.model.features import FeatureSpace, RowSpace
 from homi.model.fitted_attributes import fitted_attributes
@@ -116,6 +117,7 @@ class AddLabelMixin(LinearMultiLabelClassifier):
     label_rank_: int
     _sums: Sums | None
     kernel_map_: KernelMap | None
+    joint_model_: JointModel | None
     _label_regression: LabelRegression | None
 
     def add_label(
@@ -157,7 +159,8 @@ class AddLabelMixin(LinearMultiLabelClassifier):
                 "new label or with correlation='identity', or use HOMICV."
             )
         found = getattr(self, "_label_regression", None)
-        if found is None:
+        # The sigmoid of a calibrated model needs folds, which a fit has.
+        if found is None or getattr(self, "odds_slope_", None) is not None:
             column, found = _refitted(self, rows, labels, weights)
         else:
             column = found.column(rows, labels, weights)
@@ -212,9 +215,20 @@ def with_label(model: AddLabelMixin, name: str, column: Fields) -> Fields:
             [model.feature_weights_, column["feature_weights_"]]
         ),
         "label_rank_": model.label_rank_ + 1,
+        **_calibration_with_label(model, column),
         # Moments of batches lack the new label.
         "_sums": None,
     }
+
+
+def _calibration_with_label(model: AddLabelMixin, column: Fields) -> Fields:
+    """Return sigmoids and joint model with one more label; nothing without them."""
+    if getattr(model, "odds_slope_", None) is None:
+        return {}
+    names = ("odds_slope_", "odds_offset_")
+    found = {key: np.append(getattr(model, key), column[key]) for key in names}
+    assert model.joint_model_ is not None
+    return found | {"joint_model_": model.joint_model_.with_label()}
 
 
 def with_name(model: MultiLabelClassifier, name: str) -> Fields:

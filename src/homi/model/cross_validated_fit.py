@@ -20,6 +20,7 @@ from homi.joint import JointModel, KnownLabelsMixin, fit_joint_model
 from homi.model import batches
 from homi.model.batches import Batches, RowsInMemory, rows_in_memory
 from homi.model.calibrated_objective import CalibratedObjective
+from homi.model.calibration import LEAST_ROWS
 from homi.model.candidate_features import CandidateFeatures
 from homi.model.chosen_fit import Chosen, ChosenFit
 from homi.model.dask_batches import DaskBatches
@@ -37,8 +38,6 @@ from homi.model.search import Search, Stage
 from homi.typing import Array, Fields, Mask, Matrix, MatrixLike, RandomState
 from homi.warn import warn
 
-#: Without kernels and trees, label sets of fewer training rows are not kept.
-_LEAST_ROWS = 5
 #: Keys of ``cv_results_``.
 _COLUMNS = ("params", "score", "held_out", "weighted")
 
@@ -333,7 +332,7 @@ class CrossValidatedFit(
             Y = np.where(known, Y, np.nan)
         # A model without kernels and trees promises to hold no training row.
         holds_rows = self.trees is not False or self._some_kernel()
-        least = 1 if holds_rows else _LEAST_ROWS
+        least = 1 if holds_rows else LEAST_ROWS
         return fit_joint_model(held_out, Y, weights, least_rows=least)
 
     def _some_kernel(self) -> bool:

@@ -15,14 +15,13 @@ from sklearn.utils.validation import validate_data
 
 from homi.base.targets import Target, check_target
 from homi.graph import AnchorPlan, anchor_moments, plan_anchors
-from homi.graph.choose import choose_graph
 from homi.graph.laplacian import possible_neighbors
 from homi.graph.reservoir import drawn
 from homi.linalg import Array
 from homi.model.batch_checks import batch_target
 from homi.model.block_checks import Expected, checked_block, checked_rows
 from homi.model.features import FeatureSpace
-from homi.model.graphs import Sums, scaled_moments
+from homi.model.graphs import Sums, choose_graph, scaled_moments
 from homi.model.rows_input import Built
 from homi.moments import Moments
 from homi.typing import Fields, Matrix

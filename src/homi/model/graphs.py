@@ -1,4 +1,4 @@
-"""Graphs of rows in memory: exact, approximate, or by anchors."""
+"""Choose and build the graph of rows in memory: exact, approximate, or by anchors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
+from homi import memory
 from homi.graph import (
     AnchorMoments,
     AnchorPlan,
@@ -18,7 +20,6 @@ from homi.graph import (
 )
 from homi.graph.anchors import sum_feature_edges
 from homi.graph.approximate import ApproximateSearch
-from homi.graph.choose import choose_graph
 from homi.graph.reservoir import sample_rows
 from homi.linalg import Array
 from homi.model.features import FeatureSpace, scaling_of, with_exact_graph
@@ -27,6 +28,16 @@ from homi.typing import Matrix
 from homi.warn import warn
 
 GRAPHS = ("auto", "exact", "approximate", "anchors")
+
+#: The exact graph is used up to the first number of rows, and up to the second if it
+#: takes at most the third number of products, about a minute on one core.
+_ALWAYS, _MOST, _PRODUCTS = 50_000, 100_000, 1.5e12
+
+#: Maximum rows of the approximate graph, and maximum share of the free memory.
+_MOST_LISTED, _SHARE = 10_000_000, 0.5
+
+#: Free memory to assume where the system does not report it.
+_UNKNOWN = 4.0 * 2**30
 
 log = logging.getLogger("homi")
 
@@ -53,6 +64,33 @@ def scaled_moments(moments: Moments, standardize: bool) -> tuple[Moments, Array,
     if not standardize:
         return moments, np.zeros(m), np.ones(m)
     return moments.standardized(), moments.x_mean, moments.scale()
+
+
+def choose_graph(X: Matrix, free: float | None = None) -> tuple[str, str]:
+    """Return ``"exact"``, ``"approximate"`` or ``"anchors"``, and the reason.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n, m)
+        All rows.
+    free : float, optional
+        Bytes of free memory; by default as reported by the system.
+    """
+    n, m = X.shape
+    products = n * (X.nnz if sparse.issparse(X) else n * m)
+    if n <= _ALWAYS or (n <= _MOST and products <= _PRODUCTS):
+        return "exact", f"all pairs of {n:,} rows can be compared"
+    needed = 4.0 * n * m
+    if free is None:
+        free = memory.available() or _UNKNOWN
+    if n <= _MOST_LISTED and needed <= _SHARE * free:
+        return "approximate", f"{n:,} rows are too many to compare all pairs"
+    return "anchors", (
+        f"{n:,} rows are too many to compare all pairs, and an index of them takes "
+        f"{needed / 2**30:.1f} GiB, too much for {free / 2**30:.1f} GiB of free memory"
+        if n <= _MOST_LISTED
+        else f"{n:,} rows are too many to compare with each other"
+    )
 
 
 def resolve(graph: str, X: Matrix) -> str:

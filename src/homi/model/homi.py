@@ -14,16 +14,16 @@ from homi.base._compat import CallbackSupportMixin, Interval, StrOptions
 from homi.base.classifier import LinearMultiLabelClassifier
 from homi.base.validation import checks_parameters, reports_to_callbacks
 from homi.base.weights import check_label_weight, check_sample_weight
-from homi.joint import KnownLabelsMixin
 from homi.model.add_label import AddLabelMixin
 from homi.model.batches import row_slices
+from homi.model.calibration import CalibrationMixin, calibrate
 from homi.model.dask_predict import DaskPredictMixin
 from homi.model.dask_rows import DaskRows, is_collection
 from homi.model.explain_mixin import ExplainMixin
 from homi.model.fitted_attributes import fitted_attributes
 from homi.model.graphs import GRAPHS, warn_of_few_rows
 from homi.model.kernel_map import KERNELS
-from homi.model.partial_fit import PartialFitMixin
+from homi.model.partial_fit import PartialFitMixin, seed_of
 from homi.model.requires import check, documents_requirements
 from homi.model.route import Fitted, choose_route
 from homi.model.rows_input import InMemoryRows, RowsInput
@@ -37,7 +37,7 @@ _NEIGHBORS = 10
 @documents_requirements
 class HOMI(
     ExplainMixin,
-    KnownLabelsMixin,
+    CalibrationMixin,
     DaskPredictMixin,
     PartialFitMixin,
     AddLabelMixin,
@@ -58,6 +58,9 @@ class HOMI(
 
     with the scores :math:`K = (XW + 1z^T)B + 1t^T` and the Laplacian L of the graph.
     A label is predicted where its score exceeds one half.
+
+    With ``calibration="sigmoid"``, the scores become log-odds, and the methods that
+    predict take labels of a row that are already known.
 
     This is the method of the paper. For the best predictions without anything to set,
     use :class:`homi.HOMICV`.
@@ -113,6 +116,11 @@ class HOMI(
         none of them: it minimizes the same objective by products with the rows, for
         many and sparse features or many labels. ``"auto"`` takes the iterative one
         where the direct one would need too much memory or be slower, and logs why.
+    calibration : "sigmoid" or None, default=None
+        Whether scores become log-odds, by Platt's sigmoids of cross-validated scores.
+        Probabilities are then calibrated, and ``known`` may be passed to ``predict``,
+        ``predict_proba`` and ``decision_function``. Five more fits are needed, each to
+        four fifths of the rows. None for the scores of the paper.
     init : {"zeros", "random"}, default="zeros"
         Start of the sweeps. The paper's Algorithm 1 says zeros, its text random.
     max_iter : int in [1, inf), default=100
@@ -136,6 +144,11 @@ class HOMI(
         t in the paper.
     coef_, intercept_ : ndarray of shape (n_labels, n_features) and (n_labels,)
         Coefficients ``(WB)ᵀ`` and intercepts of the scores, less one half.
+    odds_slope_, odds_offset_ : ndarray of shape (n_labels,) or None
+        Slope and offset that map these scores to log-odds. None without calibration.
+    joint_model_ : JointModel or None
+        How the held-out errors of labels go together, for ``known``. None without
+        calibration and for a 1-D y.
     kernel_map_ : KernelMap or None
         Landmarks of the kernel; None without one.
     filled_labels_ : ndarray of shape (n_samples, n_labels)
@@ -200,8 +213,8 @@ class HOMI(
 
     _label_squares = 1
     _without_joint_model = (
-        "HOMI has no cross-validated scores to learn one from; use HOMICV, or wrap it: "
-        "homi.dependence.LabelDependence(HOMI())"
+        "it was fitted without calibration or on a 1-D y; fit "
+        "HOMI(calibration='sigmoid') on a 0/1 column for each label, or use HOMICV"
     )
     _parameter_constraints = {
         "lam": [Interval(Real, 0, None, closed="left")],
@@ -219,6 +232,7 @@ class HOMI(
         "sweep": [StrOptions({"joint", "paper"})],
         "missing_labels": [StrOptions({"error", "ignore"})],
         "solver": [StrOptions({"auto", "direct", "iterative"})],
+        "calibration": [StrOptions({"sigmoid"}), None],
         "init": [StrOptions({"zeros", "random"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -243,6 +257,7 @@ class HOMI(
         sweep: Literal["joint", "paper"] = "joint",
         missing_labels: Literal["error", "ignore"] = "error",
         solver: Literal["auto", "direct", "iterative"] = "auto",
+        calibration: Literal["sigmoid"] | None = None,
         init: Literal["zeros", "random"] = "zeros",
         max_iter: int = 100,
         tol: float = 1e-6,
@@ -263,6 +278,7 @@ class HOMI(
         self.sweep = sweep
         self.missing_labels = missing_labels
         self.solver = solver
+        self.calibration = calibration
         self.init = init
         self.max_iter = max_iter
         self.tol = tol
@@ -306,7 +322,11 @@ class HOMI(
         route = choose_route(self.get_params(deep=False), rows)
         with SweepCallbacks(self, X, y) as sweeps:
             fitted = route.fit(rows, sweeps.hook)
-        return self._store(fitted)
+        found = None
+        if self.calibration is not None and isinstance(rows, InMemoryRows):
+            found = calibrate(self.get_params(deep=False), rows, seed_of(self))
+        self._store(fitted)._keep_calibration(found)
+        return self
 
     def _rows(
         self,
@@ -354,6 +374,7 @@ class HOMI(
         self.history_, self.n_iter_ = solution.history, len(solution.history)
         self.solver_, self.graph_ = fitted.solver, fitted.graph
         self.label_rank_ = fitted.label_rank
+        self._keep_calibration(None)
         self.kernel_map_, self._sums = fitted.kernel_map, fitted.sums
         self._n_batches, self._label_regression = n_batches, fitted.label_regression
         for name, value in (

@@ -27,6 +27,7 @@ _MOMENTS: dict[str, tuple[object, ...]] = {
     "correlation": ("labels", "identity"),
     "missing_labels": ("error",),
     "solver": ("auto", "direct"),
+    "calibration": (None,),
 }
 
 REQUIRES = {

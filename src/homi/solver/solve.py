@@ -79,16 +79,14 @@ def _accelerated(
 ) -> Solution:
     m, q = problem.n_features, problem.n_labels
     with _threads(problem):
-        form = _moments_form(problem)
+        form: MomentsForm | WeightedMomentsForm
+        if problem.label_weight is None:
+            form = MomentsForm(problem)
+        else:
+            form = WeightedMomentsForm(problem, problem.label_weight)
         omega = form.start(B)
     with threads.for_product(m, q, min(m, q)):
         return descend(form, omega, max_iter=max_iter, tol=tol, on_sweep=on_sweep)
-
-
-def _moments_form(problem: Problem) -> MomentsForm | WeightedMomentsForm:
-    if problem.label_weight is None:
-        return MomentsForm(problem)
-    return WeightedMomentsForm(problem, problem.label_weight)
 
 
 def _threads(problem: Problem) -> AbstractContextManager[object]:
