@@ -648,6 +648,15 @@ def test_all_lines_of_another_length_are_told_with_a_command(tmp_path, monkeypat
     assert result.exit_code == 0, result.stderr
 
 
+def test_a_header_alone_and_a_single_tag_are_told(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("a,b,tags\n")
+    assert "has no rows" in refused("fit", path, "--tags", "tags")
+    path.write_text("a,b,tags\n" + "1,2,x\n2,1,\n" * 10)
+    words = ["fit", path, "--tags", "tags", "--paper", "-o", tmp_path / "m.homi"]
+    assert "one tag, 0.5 per row" in run(*words).stderr
+
+
 @pytest.mark.parametrize("parsers", [tables, plain_csv])
 def test_many_lines_of_another_length_are_counted(parsers, tmp_path):
     path = tmp_path / "rows.csv"

@@ -75,9 +75,10 @@ class LabeledRows:
         counts, n_rows = self.Y.sum(axis=0), len(self.Y)
         if self.tags is not None:
             between = self.tags.about_separator
+            several = "one tag" if len(counts) == 1 else f"{len(counts)} different ones"
             yield (
-                f"Tags in {short(self.tags.name)}, {between}: {len(counts)} different "
-                f"ones, {counts.sum() / n_rows:.2g} per row."
+                f"Tags in {short(self.tags.name)}, {between}: {several}, "
+                f"{counts.sum() / n_rows:.2g} per row."
             )
         if alike := _alike(self.label_names):
             yield f"Different labels, although only their case differs: {alike}."
@@ -261,6 +262,8 @@ def _tags(file: File, name: str, separator: str | None) -> _Labels:
     if file.stated is not None:
         raise ValueError("this format states its labels itself; omit --tags.")
     position, cells = file.position(name), file.texts([name])
+    if not cells:
+        raise ValueError("has no rows; give a file with one or more.")
     column = TagColumn.of(name, cells, separator)
     rows = column.rows(cells, file.budget)
     names = sorted(set(chain.from_iterable(rows)))
