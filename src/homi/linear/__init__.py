@@ -1,4 +1,4 @@
-"""Linear classifiers of all labels at once, and Platt scaling of their margins."""
+"""Linear classifiers for all labels at once, and Platt scaling of their margins."""
 
 from homi.linear.centered_rows import SideBySide
 from homi.linear.fit import LinearMargins, fit_margins

@@ -1,4 +1,4 @@
-"""Centered rows with a column of ones, as an operator: never built."""
+"""Operator for centered rows with a column of ones; the matrix is never formed."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class SideBySide:
 
     @cached_property
     def _transposed(self) -> tuple[Matrix, ...]:
-        # Views, but to make one of a sparse part takes longer than a small product.
+        # Cached: transposing a sparse part takes longer than a small product.
         return tuple(part.T for part in self.parts)
 
 
@@ -67,8 +67,8 @@ class CenteredRows:
     centered features. The intercept is not penalized, so centering does not change the
     optimum; it decouples the intercept from the coefficients.
 
-    ``weight`` counts in the mean, the Gram matrix and n. The products do not apply it:
-    the slopes already contain it.
+    The mean, the Gram matrix and n are weighted. The products are not: the slopes
+    already contain the weights.
     """
 
     def __init__(self, X: SideBySide, weight: Array | None = None):
@@ -90,13 +90,13 @@ class CenteredRows:
         return np.vstack([self.X.gather(R) - np.outer(self.mean, totals), totals])
 
     def count(self, Y: Matrix) -> Array:
-        """Count the rows that have each label."""
+        """Sum the weights of the rows with each label."""
         if self.weight is None:
             return np.asarray(Y.sum(axis=0), dtype=np.float64).ravel()
         return np.asarray(self.weight @ Y, dtype=np.float64)
 
     def gram(self) -> Array:
-        """(X - 1μᵀ)ᵀ(X - 1μᵀ), of dense parts."""
+        """Compute (X - 1μᵀ)ᵀ(X - 1μᵀ) of dense parts."""
         weighted = [self._weighted(part) for part in self.X.parts]
         G = np.block([[A.T @ B for B in weighted] for A in self.X.parts])
         return G - self.n * np.outer(self.mean, self.mean)

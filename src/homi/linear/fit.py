@@ -1,4 +1,4 @@
-"""Linear classifiers of all labels at once.
+"""Linear classifiers for all labels at once.
 
 This is the only logistic regression of the package. It also serves the many small
 problems of :class:`~homi.estimators.CalibratedLabelRanking`.
@@ -23,7 +23,7 @@ from homi.linear.losses import LOSSES, Loss, LossName
 from homi.linear.preconditioner import GramMatrix, Mask, gram_of
 from homi.threads import for_product, one_thread
 
-#: Numbers in an array of rows by labels: 4 MB, so that a few of them fit in the cache.
+#: Entries of an array of rows by labels: 4 MB, so that several fit in the cache.
 _BLOCK = 2**19
 
 
@@ -31,7 +31,7 @@ class LinearMargins(NamedTuple):
     """Scores X W + b of all labels, above 0 where a label is predicted.
 
     ``coef`` is W, (n_features, n_labels), and ``intercept`` is b; ``unfinished`` is the
-    number of labels that did not converge within the steps allowed.
+    number of labels that did not converge.
     """
 
     coef: Array
@@ -75,25 +75,26 @@ def fit_margins(
     C : float in (0, inf)
         Weight of the loss.
     loss : {"squared_hinge", "log"}
-        ℓ.
+        Loss ℓ.
     weight : array of shape (n_samples,), or None
-        Sample weights, more than 0; None for 1. A row of weight 2 equals two rows of
-        weight 1, at half the cost.
+        Positive sample weights; None means 1 each. A row of weight 2 equals two rows
+        of weight 1, at half the cost.
     known : bool array of shape (n_samples, n_labels), or None
-        Rows that each label is fitted to; None for all.
+        Rows that each label is fitted to; None means all.
     allowed : bool array of shape (n_features, n_labels), or None
-        Coefficients that may differ from 0; None for all.
+        Coefficients that may differ from 0; None means all.
     start : LinearMargins or None
-        Start, such as the margins of a similar problem; 0 outside ``allowed``. It
-        changes the time, not the optimum.
+        Initial margins, such as those of a similar problem; 0 outside ``allowed``.
+        They change the time, not the optimum.
     tol : float in (0, inf)
-        A label has converged when its gradient in w is at most this share of the
-        gradient at w = 0, and that in b this share of the rows' absolute gradients
-        there, each with the b that is best for w = 0.
+        Relative tolerance of the gradient. A label has converged when the norm in w is
+        at most this share of the norm at w = 0, and the absolute value in b is at most
+        this share of the sum of the rows' absolute gradients at w = 0. At w = 0, b is
+        optimal.
     max_iter : int
-        Most steps.
+        Maximum number of steps.
     n_jobs : int or None
-        Number of threads, which work on different labels.
+        Number of threads; each fits some of the labels.
 
     Returns
     -------
@@ -102,8 +103,8 @@ def fit_margins(
 
     Notes
     -----
-    L-BFGS for a block of labels at once. A step costs O(nnz(X)) for each label that has
-    not converged, in two products with X that all labels share.
+    L-BFGS runs on a block of labels at once. A step costs O(nnz(X)) for each label that
+    has not converged, in two products with X that all labels share.
     """
     Y = sparse.csc_array(Y) if sparse.issparse(Y) else np.asarray(Y)
     rows = CenteredRows(side_by_side(X), weight)
@@ -122,7 +123,7 @@ def fit_margins(
 
 
 class _Counts(NamedTuple):
-    """Weight of the rows that have each label, and of those where it is known."""
+    """Total weight of the rows with each label, and of those where it is known."""
 
     positive: Array
     known: Array
@@ -135,12 +136,12 @@ class _Counts(NamedTuple):
 
 
 def _constants(m: int, counts: _Counts) -> tuple[Array, Array]:
-    """Coefficients 0, and intercepts -1 of labels that no row has, 1 of all others."""
+    """Return coefficients 0, and intercepts -1 for labels without rows, else 1."""
     return np.zeros((m, len(counts.known))), np.where(counts.positive > 0, 1.0, -1.0)
 
 
 def _blocks(counts: _Counts, rows: CenteredRows) -> list[NDArray[np.intp]]:
-    """Labels that are not constant, in blocks whose arrays are small."""
+    """Split the labels that are not constant into blocks that fit in the cache."""
     # Labels of similar frequency need similar numbers of steps.
     order = np.argsort(counts.positive, kind="stable")
     positive, known = counts.positive[order], counts.known[order]
@@ -159,7 +160,7 @@ def _blas_threads(
 
 @dataclass(frozen=True)
 class _AllLabels:
-    """What the problems of all labels share."""
+    """Data shared by the problems of all labels."""
 
     rows: CenteredRows
     Y: Matrix
@@ -176,7 +177,7 @@ class _AllLabels:
         start: LinearMargins | None,
         max_iter: int,
     ) -> tuple[Array, int]:
-        """Return [W; b] of some labels for centered features, and how many failed."""
+        """Return [W; b] for centered features, and the number of unfinished labels."""
         allowed = None if allowed is None else allowed[:, labels]
         task, V = self._task(labels, allowed)
         limits = self._limits(task, V)
@@ -188,7 +189,7 @@ class _AllLabels:
     def _task(
         self, labels: NDArray[np.intp], allowed: Mask | None
     ) -> tuple[Task, Array]:
-        """Problems of some labels, and their parameters where all w are 0."""
+        """Return the problems of some labels, and their best parameters at w = 0."""
         y = dense(self.Y[:, labels])
         known = None if self.known is None else self.known[:, labels]
         counts = _Counts.of(self.rows, y, known)
@@ -203,7 +204,7 @@ class _AllLabels:
         return Task(self.rows, signs, self.loss, self.C, preconditioner, allowed), V
 
     def _limits(self, task: Task, V: Array) -> Array:
-        """Bounds of the gradients in w and in b."""
+        """Return the limits of the gradients in w and in b for convergence."""
         flat = task.at(V, np.broadcast_to(V[-1], task.signs.shape))
         in_w = np.linalg.norm(task.gradient(flat)[:-1], axis=0)
         in_b = self.C * np.abs(flat.slope).sum(axis=0)

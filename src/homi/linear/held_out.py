@@ -21,33 +21,33 @@ def held_out_margins(
     n_splits: int = 3,
     rng: np.random.RandomState | np.random.Generator,
 ) -> Array:
-    """Compute the margins of each row by a fit to the other folds.
+    """Compute the margins of each row with a model fitted to the other folds.
 
     All labels share the folds, which are not stratified, as in LIBSVM. No fit starts
     from a solution for all rows: at a finite tolerance it would still contain
-    information on the held-out rows.
+    information about the test rows.
 
     Parameters
     ----------
     X : array, CSR matrix or SideBySide of shape (n_samples, n_features)
         Rows.
     n_labels : int
-        Number of margins of a row.
+        Number of labels.
     fit : callable
-        ``fit(rows)`` is given the indices of the training rows and returns a callable
-        that maps rows to margins.
+        ``fit(rows)`` takes the indices of the training rows and returns a function
+        from rows to margins.
     draws : array of int of shape (n_draws,), or None
-        Indices of the rows to use, such as those of a bootstrap sample; None for each
-        row of X once.
+        Indices of the rows to use, such as those of a bootstrap sample; None means
+        each row once.
     n_splits : int
-        Number of folds; at most the number of rows is used.
+        Number of folds, at most the number of rows.
     rng : RandomState or Generator
-        Shuffles the rows.
+        Random generator that shuffles the rows.
 
     Returns
     -------
     margins : ndarray of shape (n_samples, n_labels), or (n_draws, n_labels)
-        Margins of each row that was drawn.
+        Cross-validated margins.
     """
     draws = np.arange(X.shape[0]) if draws is None else draws
     order = rng.permutation(len(draws))

@@ -17,11 +17,11 @@ from homi.linear.centered_rows import CenteredRows
 from homi.linear.losses import Loss
 from homi.linear.preconditioner import Preconditioner
 
-#: Number of steps remembered.
+#: Number of steps in memory.
 _MEMORY = 20
-#: Share of the predicted decrease that a step must bring (Armijo).
+#: Share of the predicted decrease that a step must achieve (Armijo).
 _ARMIJO = 1e-4
-#: Most step lengths tried in a line search.
+#: Maximum number of step lengths tried in a line search.
 _TRIALS = 30
 #: Share of the active labels that must have converged before they are dropped.
 _IDLE = 0.2
@@ -44,7 +44,7 @@ class Task(NamedTuple):
     allowed: NDArray[np.bool_] | None
 
     def take(self, labels: NDArray[np.intp]) -> Task:
-        """Return the same for some of the labels."""
+        """Select some labels."""
         return self._replace(
             signs=self.signs[:, labels],
             preconditioner=self.preconditioner.take(labels),
@@ -58,7 +58,7 @@ class Task(NamedTuple):
         return Point(V, F, value, slope)
 
     def gradient(self, point: Point) -> Array:
-        """[W + C Xᵀ ω dℓ/dF; C 1ᵀ ω dℓ/dF], 0 for coefficients that must stay 0."""
+        """Compute [W + C Xᵀ ω dℓ/dF; C 1ᵀ ω dℓ/dF]; 0 for coefficients fixed at 0."""
         gradient = self.C * self.rows.gather(point.slope)
         gradient[:-1] += point.V[:-1]
         if self.allowed is not None:
@@ -75,7 +75,7 @@ class Point(NamedTuple):
     slope: Array
 
     def take(self, labels: NDArray[np.intp]) -> Point:
-        """Return the same for some of the labels."""
+        """Select some labels."""
         return Point(*(part[..., labels] for part in self))
 
 
@@ -87,16 +87,16 @@ class Pair(NamedTuple):
     rho: Array
 
     def take(self, labels: NDArray[np.intp]) -> Pair:
-        """Return the same for some of the labels."""
+        """Select some labels."""
         return Pair(*(part[..., labels] for part in self))
 
 
 def minimize(task: Task, V: Array, limits: Array, max_iter: int) -> tuple[Array, int]:
-    """Return the parameters of each label, and how many labels did not converge.
+    """Return the optimal parameters, and the number of labels that did not converge.
 
     ``limits`` (2, n_labels) bound the norm of the gradient in the coefficients and its
     absolute value in the intercept. A label has converged when it meets both, or when
-    a step lowers the objective by no more than rounding.
+    a step decreases its objective by no more than a rounding error.
     """
     found, labels, memory = V.copy(), np.arange(V.shape[1]), list[Pair]()
     here = task.at(V, task.rows.scores(V))
@@ -111,7 +111,7 @@ def minimize(task: Task, V: Array, limits: Array, max_iter: int) -> tuple[Array,
             task, here, memory = task.take(keep), here.take(keep), _take(memory, keep)
             labels, limits, gradient = labels[keep], limits[:, keep], gradient[:, keep]
             done = done[keep]
-        # A converged label stays fixed until it is dropped: its result must not depend
+        # Converged labels do not move until they are dropped: a result must not depend
         # on the other labels.
         direction = _direction(memory, task.preconditioner, gradient) * ~done
         there = _search(task, here, gradient, direction)
@@ -137,7 +137,7 @@ def _dot(A: Array, B: Array) -> Array:
 
 
 def _pair(s: Array, y: Array) -> Pair:
-    # A label that did not move is not remembered: 1/sᵀy is set to 0.
+    # The pair of a label that did not move is ignored: its 1/sᵀy is 0.
     sy = _dot(s, y)
     return Pair(s, y, np.divide(1.0, sy, out=np.zeros_like(sy), where=sy > 0.0))
 
@@ -145,7 +145,7 @@ def _pair(s: Array, y: Array) -> Pair:
 def _direction(
     memory: list[Pair], preconditioner: Preconditioner, gradient: Array
 ) -> Array:
-    """Two-loop recursion: -H gradient, with the approximate inverse Hessian H."""
+    """Return -H gradient by two-loop recursion; H approximates the inverse Hessian."""
     q, shares = -gradient, list[Array]()
     for s, y, rho in reversed(memory):
         share = rho * _dot(s, q)
@@ -160,13 +160,13 @@ def _direction(
 
 
 def _scale(pair: Pair, preconditioner: Preconditioner) -> Array:
-    """sᵀy / yᵀMy: fit the preconditioner M to the last step of each label."""
+    """Return sᵀy / yᵀMy, which fits the preconditioner M to the last step."""
     product = pair.rho * _dot(pair.y, preconditioner(pair.y))
     return np.divide(1.0, product, out=np.ones_like(product), where=product > 0.0)
 
 
 def _search(task: Task, here: Point, gradient: Array, direction: Array) -> Point:
-    """Backtrack along the direction until each label is lowered enough.
+    """Backtrack along the direction until each objective decreases enough.
 
     Scores are linear along the direction, so trials need no product with the rows.
     """
@@ -183,7 +183,7 @@ def _search(task: Task, here: Point, gradient: Array, direction: Array) -> Point
         F = here.F[:, short] + step[short] * image[:, short]
         for whole, part in zip(there, task.take(short).at(V, F), strict=True):
             whole[..., short] = part
-    # Labels that no step lowers stay where they are.
+    # Labels without a successful trial do not move.
     for whole, part in zip(there, here, strict=True):
         whole[..., short] = part[..., short]
     return there

@@ -15,10 +15,9 @@ LossName = Literal["squared_hinge", "log"]
 class Loss(NamedTuple):
     """Loss ℓ(ỹf) of scores f and signs ỹ, both (n_samples, n_labels).
 
-    ``evaluate`` returns Σ_i ω_i ℓ of each label and ω_i dℓ/df of each entry, for
-    weights ω of the rows, None for 1. From the labels' shares of positives,
-    ``constant`` returns the best score that is the same for all rows, and ``curvature``
-    ℓ'' there.
+    ``evaluate`` returns Σ_i ω_i ℓ of each label and ω_i dℓ/df of each entry, with
+    sample weights ω or None for 1 each. ``constant`` maps the labels' shares of
+    positives to their best constant scores, and ``curvature`` to ℓ'' at these scores.
     """
 
     evaluate: Callable[[Array, Array, Array | None], tuple[Array, Array]]
@@ -53,7 +52,7 @@ def _log(signs: Array, F: Array, weight: Array | None) -> tuple[Array, Array]:
 
 
 LOSSES: dict[str, Loss] = {
-    # A constant score inside (-1, 1) leaves slack in every row: least squares.
+    # With a constant score in (-1, 1), every row has a loss: this is least squares.
     "squared_hinge": Loss(
         _squared_hinge,
         constant=lambda share: 2.0 * share - 1.0,

@@ -1,4 +1,4 @@
-"""Platt scaling: margins to probabilities, label by label."""
+"""Platt scaling: map the margins of each label to probabilities."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from scipy import sparse
 from homi.arrays import dense
 from homi.linalg import Array, Matrix
 
-#: Numbers in a block of scores: 4 MB, so that a few of them fit in the cache.
+#: Entries of a block of scores: 4 MB, so that several fit in the cache.
 _BLOCK = 2**19
-#: Absolute slope, for scores of unit variance, where the best one is not negative.
+#: Absolute slope, for scores of variance 1, if the optimal slope is not negative.
 _FLAT = 1e-6
 #: Added to curvatures, which vanish where all probabilities are near 0 or 1.
 _RIDGE = 1e-12
-#: Most steps, and most lengths tried for each.
+#: Maximum number of steps, and of step lengths tried for each.
 _MAX_ITER, _TRIALS = 100, 30
 #: Predicted decrease, as a share of the cross-entropy, at which Newton's method stops.
 #: The next step would gain about its square.
@@ -27,7 +27,7 @@ _TOL = 1e-9
 class Sigmoids(NamedTuple):
     """Probabilities 1 / (1 + exp(slope f + offset)) of scores f, for each label.
 
-    No slope is positive, so a probability never falls as its score grows.
+    Slopes are not positive: probabilities never decrease as scores increase.
     """
 
     slope: Array
@@ -35,7 +35,7 @@ class Sigmoids(NamedTuple):
 
     def __call__(self, scores: Array) -> Array:
         """Return probabilities, strictly between 0 and 1."""
-        # An exponential that overflows is infinite: the probability is 0 there.
+        # Overflow gives infinity, and so probability 0.
         with np.errstate(over="ignore"):
             P = np.exp(self.slope * scores + self.offset)
         P += 1.0
@@ -48,12 +48,12 @@ def fit_sigmoids(scores: Array, Y: Matrix, weights: Array | None = None) -> Sigm
     """Fit Platt's sigmoid to each label by maximum likelihood.
 
     The targets are Platt's: (N₊ + 1)/(N₊ + 2) for positives and 1/(N₋ + 2) for
-    negatives, so that the slopes stay finite where the scores separate the two. A label
+    negatives, so that slopes stay finite where scores separate the classes. A label
     that is constant, or has constant scores, gets a constant probability.
 
     Where the maximum-likelihood slope is not negative (scores no better than chance),
-    the slope is set to -1e-6 divided by the deviation of the scores: the probability is
-    nearly constant, but keeps the order of the scores.
+    the slope is -1e-6 divided by the standard deviation of the scores: probabilities
+    are nearly constant, but keep the order of the scores.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def fit_sigmoids(scores: Array, Y: Matrix, weights: Array | None = None) -> Sigm
     Y : array or sparse matrix of shape (n_samples, n_labels)
         Their labels, 0 or 1.
     weights : ndarray of shape (n_samples, n_labels), or None
-        Weights of each label of each row; None for 1 each.
+        Weight of each entry; None means 1 each.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def _log_odds(p: Array) -> Array:
 
 
 def _mean(A: Array, W: Array | None) -> Array:
-    """Return the weighted mean of each column; that of all rows without weight."""
+    """Return the weighted mean of each column; unweighted if all weights are 0."""
     if W is None:
         return A.mean(axis=0)
     total = W.sum(axis=0)
@@ -118,7 +118,7 @@ def _mean(A: Array, W: Array | None) -> Array:
 
 
 def _newton(Z: Array, targets: Array, W: Array | None) -> tuple[Array, Array]:
-    """Slopes and offsets of least cross-entropy, from a start with slope 0."""
+    """Minimize the cross-entropy over slopes and offsets, starting from slope 0."""
     offset = _log_odds(1.0 - _mean(targets, W))
     lines = np.vstack([np.zeros_like(offset), offset])
     labels = np.arange(len(offset))
@@ -138,10 +138,10 @@ def _newton(Z: Array, targets: Array, W: Array | None) -> tuple[Array, Array]:
 def _step(
     Z: Array, targets: Array, line: Array, p: Array, value: Array, W: Array | None
 ) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
-    """Take Newton's step, halved until it lowers the cross-entropy.
+    """Take a Newton step, halved until it decreases the cross-entropy.
 
-    Also return the probabilities and cross-entropies there, and whether the step was so
-    short that the next one would be lost in rounding.
+    Also return the new probabilities and cross-entropies, and whether the step was so
+    short that the next one would be a rounding error.
     """
     error = targets - p
     if W is not None:
@@ -163,9 +163,9 @@ def _step(
 def _evaluate(
     Z: Array, targets: Array, line: Array, W: Array | None
 ) -> tuple[Array, Array]:
-    """Probabilities p = 1 / (1 + exp(u)), and -Σ t log p + (1 - t) log(1 - p)."""
+    """Return p = 1 / (1 + exp(u)), and -Σ t log p + (1 - t) log(1 - p)."""
     u = line[0] * Z + line[1]
-    # One exponential, of a number that is never positive, serves both.
+    # Both need this exponential, which cannot overflow.
     small = np.exp(-np.abs(u))
     value = np.maximum(u, 0.0) - (1.0 - targets) * u + np.log(1.0 + small)
     p = np.where(u > 0.0, small, 1.0) / (1.0 + small)
@@ -175,7 +175,7 @@ def _evaluate(
 
 
 def _direction(Z: Array, p: Array, g: Array, W: Array | None) -> Array:
-    """-H⁻¹g for the 2 × 2 Hessian H of each label, kept away from singular."""
+    """Return -H⁻¹g for the 2 × 2 Hessian H of each label, plus a small ridge."""
     weight = p * (1.0 - p)
     if W is not None:
         weight *= W

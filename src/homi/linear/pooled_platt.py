@@ -1,4 +1,4 @@
-"""Platt scaling of all labels together: slopes shrunk toward those of other labels."""
+"""Platt scaling with slopes shrunk toward a mean that all labels share."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from homi.typing import Indices
 STRENGTH = 3.0
 #: Strengths that ``choose_strength`` compares.
 _STRENGTHS = (0.3, 3.0, 30.0)
-#: Longest steps of a log-slope and of an offset.
+#: Maximum step of a log-slope and of an offset.
 _LONGEST = np.array([[1.0], [3.0]])
 
 
 class PooledSigmoids(NamedTuple):
-    """Probabilities of scores, and what another fit can start from.
+    """Sigmoids of all labels, which another fit can start from.
 
-    ``line`` has log-slopes and offsets for scores of mean 0 and variance 1, which
-    hardly depend on the scale of the scores.
+    ``line`` has log-slopes and offsets for scores of mean 0 and variance 1, so that a
+    fit to scores of another scale can start from them.
     """
 
     slope: Array
@@ -37,7 +37,7 @@ class PooledSigmoids(NamedTuple):
 class _Fit(NamedTuple):
     """Scores of mean 0 and variance 1, with Platt's targets and weights.
 
-    Labels are rows here: sums over samples are then several times as fast.
+    There is one row per label: sums over samples are then several times as fast.
     """
 
     Z: Array
@@ -47,7 +47,7 @@ class _Fit(NamedTuple):
     mean: Array
 
     def of(self, some: Indices) -> _Fit:
-        """Return the fit of some labels."""
+        """Select some labels."""
         if len(some) == len(self.mean):
             return self
         w = self.weights
@@ -71,13 +71,13 @@ def fit_pooled_sigmoids(
     tol: float = 1e-12,
     max_iter: int = 100,
 ) -> PooledSigmoids:
-    r"""Fit Platt's sigmoids with a common prior of their slopes.
+    r"""Fit Platt's sigmoids with a common prior on their slopes.
 
     The slope of each label, for scores of variance 1, is :math:`e^{a}` with
-    :math:`a \sim N(m, 1/k)`; m is the mean of all labels, weighted by what each says of
-    it. A label with few positives says little: its slope is near the common one, and
-    never negative. Offsets have no prior, so that probabilities of each label sum to
-    Platt's targets.
+    :math:`a \sim N(m, 1/k)`; m is the mean over all labels, weighted by their
+    information. A label with few positives has little information, so its slope is
+    close to the common one. Slopes are never negative. Offsets have no prior: the
+    probabilities of each label have the same sum as Platt's targets.
 
     Parameters
     ----------
@@ -88,14 +88,14 @@ def fit_pooled_sigmoids(
     strength : float
         Precision k of the prior.
     weights : ndarray of shape (n_samples,) or (n_samples, n_labels), or None
-        Weights of the rows, or of each label of each row: 0 for a missing label. None
-        for 1 each.
+        Weights of the rows, or of the entries: 0 for a missing label. None means 1
+        each.
     start : PooledSigmoids or None
         Sigmoids of similar scores to start from.
     tol : float
-        Largest decrease of a label's loss, expected of the next step, at which to stop.
+        Stop when the expected decrease of every label's loss is at most this.
     max_iter : int
-        Most steps.
+        Maximum number of steps.
 
     Returns
     -------
@@ -112,7 +112,7 @@ def fit_pooled_sigmoids(
         newton = _newton(fit.of(some), line[:, some], strength, middle)
         line[:, some] += newton.step
         trust[some], follow[:, some] = newton.trust, newton.follow
-        # The mean that these steps move moves all labels, which moves it further.
+        # The steps move the mean, and the mean moves all slopes: solve for both.
         still = max(trust @ (1.0 - follow[0]), 1e-12)
         line += follow * np.clip(trust[some] @ newton.step[0] / still, -1.0, 1.0)
         moved = newton.decrease > tol
@@ -124,7 +124,7 @@ def fit_pooled_sigmoids(
 
 
 def choose_strength(scores: Array, Y: Array, weights: Array | None = None) -> float:
-    """Return the strength of greatest likelihood on rows that were held out."""
+    """Choose the strength with the highest likelihood in two-fold cross-validation."""
     halves = np.arange(len(Y)) % 2 == 0
     ones = Y if weights is None or weights.ndim == 1 else Y * weights
     if not ones[halves].any() or not ones[~halves].any():
@@ -145,13 +145,13 @@ def choose_strength(scores: Array, Y: Array, weights: Array | None = None) -> fl
 def log_loss(Y: Array, P: Array, weights: Array | None = None) -> float:
     """Return the mean negative log-likelihood of labels, given probabilities.
 
-    ``weights`` are those of rows or of cells; the loss of no weight at all is 0.
+    ``weights`` are per row or per entry. The loss is 0 if all weights are 0.
     """
     return mean_of_cells(-np.log(np.where(Y > 0, P, 1.0 - P)), weights)
 
 
 def mean_of_cells(values: Array, weights: Array | None = None) -> float:
-    """Return the mean of a matrix, weighted by rows or by cells; 0 without weight."""
+    """Return the mean with weights per row or per entry; 0 if all weights are 0."""
     if weights is None:
         return float(values.mean())
     if weights.ndim == 1:
@@ -173,7 +173,7 @@ def _prepare(scores: Array, Y: Array, weights: Array | None) -> _Fit:
     total = w.sum(axis=-1, keepdims=w.ndim == 2)
     ones = _column(_sums(w, Y))
     targets = np.where(Y > 0, (ones + 1) / (ones + 2), 1 / (total - ones + 2))
-    # Without weight, the mean and the deviation are 0.
+    # The mean and the deviation of a label without weight are 0.
     count = np.where(total > 0, total, 1.0)
     mean = _column(_sums(w, scores)) / count
     Z = scores - mean
@@ -189,7 +189,7 @@ def _column(values: Array) -> Array:
 
 
 def _start(fit: _Fit) -> Array:
-    """Return slopes of 1, and offsets by the share of each label."""
+    """Return log-slopes 0, and the log-odds of each label's share as offsets."""
     total = fit.sum(np.ones((1, fit.Z.shape[1])))
     known = total > 0
     share = np.where(known, fit.sum(fit.targets) / np.where(known, total, 1.0), 0.5)
@@ -198,10 +198,11 @@ def _start(fit: _Fit) -> Array:
 
 
 class _Newton(NamedTuple):
-    """A step of log-slopes and offsets, and what comes of it.
+    """Newton step of log-slopes and offsets.
 
-    ``decrease`` is what each label's loss is expected to lose, ``trust`` the weight of
-    its slope in the common mean, ``follow`` the derivative of its line by that mean.
+    ``decrease`` is the expected decrease of each label's loss, ``trust`` the weight of
+    its slope in the common mean, ``follow`` the derivative of its line with respect to
+    that mean.
     """
 
     step: Array
@@ -213,7 +214,7 @@ class _Newton(NamedTuple):
 def _newton(fit: _Fit, line: Array, strength: float, middle: float) -> _Newton:
     slope, offset = _column(np.exp(line[0])), _column(line[1])
     u = slope * fit.Z
-    # An exponential that overflows is infinite: p is 0 there.
+    # Overflow gives infinity, and so p = 0.
     with np.errstate(over="ignore"):
         p = np.exp(-offset - u)
     p += 1.0
@@ -228,10 +229,9 @@ def _newton(fit: _Fit, line: Array, strength: float, middle: float) -> _Newton:
     g_b = fit.sum(error)
     error *= u
     g_a = fit.sum(error)
-    # What a label says of its log-slope, with its offset free.
+    # Information of each label on its log-slope, with its offset profiled out.
     said = np.maximum(h_aa - h_ab * h_ab / h_bb, 0.0)
-    # Where the error bends the objective downward, the Hessian is that of Gauss and
-    # Newton.
+    # Drop a negative error term (Gauss-Newton): the Hessian is positive definite.
     h_aa = h_aa + strength + np.maximum(g_a, 0.0)
     g_a = g_a + strength * (line[0] - middle)
     determinant = h_aa * h_bb - h_ab * h_ab

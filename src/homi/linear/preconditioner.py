@@ -18,39 +18,38 @@ from scipy import sparse
 from homi.linalg import Array
 from homi.linear.centered_rows import CenteredRows
 
-#: Fewest rows per feature for the whole Gram matrix: below, the rows that matter for a
-#: label can have other correlations than all rows.
+#: Minimum number of rows per feature for the full Gram matrix. With fewer, features can
+#: have different correlations in the rows that matter for a label.
 _MANY_ROWS = 3
-#: Most features for which the eigenvalue problem is cheap compared with the descent.
+#: Maximum number of features whose eigenvalue problem is cheap compared with L-BFGS.
 _FEW_FEATURES = 2000
 
 Mask = NDArray[np.bool_]
 
 
 class Preconditioner(Protocol):
-    """Symmetric positive definite map of gradients to directions, label by label."""
+    """Symmetric positive definite map from gradients to directions, for each label."""
 
     def __call__(self, R: Array) -> Array:
-        """Return directions for gradients R; 0 for coefficients that must stay 0."""
+        """Return directions for gradients R; 0 for coefficients fixed at 0."""
 
     def take(self, labels: NDArray[np.intp]) -> Preconditioner:
-        """Return the same for some of the labels."""
+        """Select some labels."""
 
 
 class GramMatrix(Protocol):
-    """G, or its diagonal: shared by the preconditioners of all labels."""
+    """G or its diagonal, shared by the preconditioners of all labels."""
 
     def preconditioner(self, curvature: Array, allowed: Mask | None) -> Preconditioner:
         """Return the preconditioner of labels with these curvatures."""
 
 
 def gram_of(rows: CenteredRows) -> GramMatrix:
-    """Compute the whole Gram matrix where it saves time, else its diagonal.
+    """Compute the full Gram matrix where it saves time, else its diagonal.
 
-    Measured in steps and seconds on the paper's data: with dense features and many
-    rows the whole matrix saves four steps of five. With sparse features, even next to
-    dense ones, the rows of a rare label differ from the rest, and the diagonal needs
-    fewer steps.
+    Measured on the paper's data sets: with dense features and many rows, the full
+    matrix saves four of five steps. With sparse features, alone or next to dense ones,
+    the rows of a rare label differ from the others, and the diagonal needs fewer steps.
     """
     dense = not any(sparse.issparse(part) for part in rows.X.parts)
     if dense and rows.n >= _MANY_ROWS * rows.m and rows.m <= _FEW_FEATURES:
@@ -68,7 +67,7 @@ class GramDiagonal:
 
     def preconditioner(self, curvature: Array, allowed: Mask | None) -> Preconditioner:
         """Return (I + c_j diag G)⁻¹ for each label."""
-        # Coefficients that must stay 0 have gradient 0, and so direction 0.
+        # Coefficients fixed at 0 have gradient 0, and so direction 0.
         scale = 1.0 / (1.0 + np.outer(self.g, curvature))
         return DiagonalPreconditioner(np.vstack([scale, 1.0 / (self.n * curvature)]))
 
@@ -84,7 +83,7 @@ class DiagonalPreconditioner:
         return self.scale * R
 
     def take(self, labels: NDArray[np.intp]) -> Preconditioner:
-        """Return the same for some of the labels."""
+        """Select some labels."""
         return DiagonalPreconditioner(self.scale[:, labels])
 
 
@@ -114,14 +113,14 @@ class SpectralPreconditioner:
     allowed: Mask | None
 
     def __call__(self, R: Array) -> Array:
-        """Return directions for gradients R; 0 for coefficients that must stay 0."""
+        """Return directions for gradients R; 0 for coefficients fixed at 0."""
         W = self.E @ (self.shrink * (self.E.T @ R[:-1]))
         if self.allowed is not None:
             W *= self.allowed
         return np.vstack([W, self.intercept * R[-1]])
 
     def take(self, labels: NDArray[np.intp]) -> Preconditioner:
-        """Return the same for some of the labels."""
+        """Select some labels."""
         allowed = None if self.allowed is None else self.allowed[:, labels]
         return SpectralPreconditioner(
             self.E, self.shrink[:, labels], self.intercept[labels], allowed

@@ -70,7 +70,7 @@ class BILAS(PrototypeClassifier):
     n_prototypes_ : ndarray of shape (n_labels,)
         Number of prototypes of all pairs that contain each label.
     prototypes_ : Prototypes
-        Scaled training rows, and the models of distances to means of some of them.
+        Scaled training rows, with the prototypes and linear models of each pair.
     classes_, label_names_, n_features_in_, feature_names_in_
         As in :class:`~homi.HOMI`.
 
@@ -83,8 +83,7 @@ class BILAS(PrototypeClassifier):
 
     A pair costs O(nnz(X)·k) for the distances, O(nk²) for their Gram matrix, and O(nk)
     for each of the few dozen iterations of the linear models. The training rows are
-    stored: a prototype is represented by the indices of the rows that it is the mean
-    of.
+    stored, and a prototype is the set of indices of the rows that it averages.
 
     References
     ----------
@@ -154,14 +153,14 @@ class BILAS(PrototypeClassifier):
 
 
 def correlation(YtY: Array, n: int) -> Array:
-    """Return Pearson correlations of labels, none of which is constant, in n rows."""
+    """Return the Pearson correlations of labels that are not constant, in n rows."""
     count = np.diag(YtY)
     spread = np.sqrt(count * (n - count))
     return (n * YtY - np.outer(count, count)) / np.outer(spread, spread)
 
 
 def choose_pairs(near: Array, count: int) -> Indices:
-    """Pair each label with its ``count`` nearest others, as distinct pairs p < q."""
+    """Pair each label with its ``count`` nearest; return distinct pairs p < q."""
     # Ties are resolved by the order of labels, not by rounding.
     near = near.round(10)
     np.fill_diagonal(near, -np.inf)

@@ -28,8 +28,8 @@ class BinaryRelevance(MarginClassifier):
     :math:`x^T w_j + b_j` exceeds 0. Labels are ranked by probabilities: Platt's
     sigmoids of the margins, or those of the logistic model.
 
-    It ignores how labels depend on each other, and is the baseline for methods that
-    use it.
+    It ignores dependence between labels, and is the baseline for methods that model
+    it.
 
     Parameters
     ----------
@@ -43,11 +43,11 @@ class BinaryRelevance(MarginClassifier):
     standardize : bool, default=True
         Whether to scale every feature to variance 1, and to mean 0 if X is dense.
     tol : float in (0, inf), default=1e-4
-        A label has converged when the norm of its gradient is this share of the norm
-        at w = 0.
+        A label has converged when the norm of its gradient is at most this share of
+        the norm at w = 0.
     n_jobs : int or None, default=None
-        Number of threads, each for a part of the labels; of processes with
-        ``estimator``. None means 1, -1 means all processors.
+        Number of threads, or of processes with ``estimator``; each fits a part of the
+        labels. None means 1, -1 means all processors.
     random_state : int, RandomState instance or None, default=0
         Seed of the inner folds for Platt's sigmoids.
 
@@ -69,7 +69,7 @@ class BinaryRelevance(MarginClassifier):
     -----
     All labels are fitted together; each iteration costs two products with the rows.
     Platt's sigmoids need margins from three inner folds, which cost two more fits. The
-    log loss needs none. An ``estimator`` without probabilities gets sigmoids too.
+    log loss needs no sigmoids. An ``estimator`` without ``predict_proba`` gets them.
 
     References
     ----------

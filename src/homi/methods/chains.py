@@ -1,4 +1,4 @@
-"""Chains of classifiers, in which predicted labels are features of later ones."""
+"""Classifier chains: predicted labels are features of later classifiers."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ SHARED_CONSTRAINTS = {
     "random_state": ["random_state"],
 }
 
-#: Largest share of ones for which labels stay sparse beside dense rows: products then
+#: Labels with at most this share of ones stay sparse beside dense rows: products then
 #: cost at most a fifth of dense ones. With more ones, labels are mostly few and
-#: frequent, and descents with the whole Gram matrix of dense rows are shorter.
+#: frequent, and the full Gram matrix of dense rows saves steps.
 _THIN = 0.05
 
 
 class LinearChain(NamedTuple):
-    """Margins that are linear in the features and in the labels predicted before.
+    """Margins that are linear in the features and in the labels predicted earlier.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class LinearChain(NamedTuple):
     sigmoids: Sigmoids
 
     def walk(self, X: Matrix) -> Array:
-        """Return margins; a label is predicted where its margin exceeds 0."""
+        """Compute margins along the chain; a margin above 0 predicts its label."""
         F = self.linear(X)
         for label in self.order:
             F[F[:, label] > 0.0] += self.weights[label]
@@ -86,8 +86,8 @@ def fit_chain(
 ) -> LinearChain:
     """Fit the linear classifiers of a chain.
 
-    They learn from true labels, so the whole chain is one problem, in which weights of
-    later labels are 0.
+    Training uses true labels, so the chain is one problem in which the weights of later
+    labels are 0.
 
     Parameters
     ----------
@@ -96,9 +96,9 @@ def fit_chain(
     order : ndarray of shape (n_labels,)
         Labels in the order of the chain.
     features : bool array of shape (n_features, n_labels), or None
-        Features that a label may use; None for all.
+        Features that a label may use; None means all.
     related : bool array of shape (n_labels, n_labels), or None
-        Earlier labels (rows) that a label (column) may use; None for all.
+        Earlier labels (rows) that a label (column) may use; None means all.
     **options
         ``C``, ``loss``, ``tol``, ``rng``, ``draws`` and ``n_jobs`` of
         :func:`fit_linear`.
@@ -134,7 +134,7 @@ def fit_one(
     rng: np.random.RandomState,
     draws: Indices | None = None,
 ) -> LabelModel:
-    """Fit one chain to the rows drawn, possibly repeated; None for all rows."""
+    """Fit one chain to the rows ``draws``, possibly repeated; None means all rows."""
     if estimator is None:
         return fit_chain(X, Y, order, rng=rng, draws=draws, **options)
     if draws is not None:

@@ -23,8 +23,8 @@ class ClassifierChain(MarginClassifier):
         + b_j\bigr)\Bigr), \qquad \tilde y = 2y - 1
 
     for each label j, where k runs over the labels before it. Prediction follows the
-    chain: a label is predicted where its margin exceeds 0, with the labels predicted
-    before in the place of y. Labels are ranked by their probabilities.
+    chain, with predicted labels in place of y: a label is predicted where its margin
+    exceeds 0. Labels are ranked by their probabilities.
 
     Good where labels imply each other and the order suits them. An
     :class:`EnsembleOfChains` depends less on the order.
@@ -44,8 +44,8 @@ class ClassifierChain(MarginClassifier):
     standardize : bool, default=True
         Whether to scale every feature to variance 1, and to mean 0 if X is dense.
     tol : float in (0, inf), default=1e-4
-        A label has converged when the norm of its gradient is this share of the norm
-        at w = 0.
+        A label has converged when the norm of its gradient is at most this share of
+        the norm at w = 0.
     n_jobs : int or None, default=None
         Number of threads, each for a part of the labels. None means 1, -1 means all
         processors. Ignored with ``estimator``.

@@ -1,4 +1,4 @@
-"""CLML: common and label-specific features, smooth over labels and rows."""
+"""CLML: common and label-specific features, with graphs of labels and rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from homi.typing import Array, Matrix
 #: Entries of a block of scores.
 _BLOCK = 2**20
 
-#: Number of thresholds, from 0 to the highest score, that are compared.
+#: Number of candidate thresholds, from 0 to the highest score.
 _CANDIDATES = 51
 
 
@@ -51,7 +51,7 @@ class CLML(UnweightedMixin, MomentsClassifier):  # type: ignore[misc]
     beta : float in [0, inf), default=2**-7
         Weight β of the ℓ₁ norm.
     lam1 : float in [0, inf), default=2**-7
-        Weight λ₁ of the graph of rows. With 0 no neighbors are searched.
+        Weight λ₁ of the row graph. With 0, neighbors are not searched.
     lam2 : float in [0, inf), default=2**-5
         Weight λ₂ of the ℓ₂,₁ norm.
     gamma : float in (0, inf), default=2**3
@@ -61,8 +61,8 @@ class CLML(UnweightedMixin, MomentsClassifier):  # type: ignore[misc]
         k - 1 others. With fewer rows, all of them are neighbors.
     threshold : "accuracy" or float, default="accuracy"
         A label is predicted where its regression exceeds this value, the same for all
-        labels. ``"accuracy"`` chooses the one with the best example-based accuracy in
-        training, out of 51 equally spaced values from 0 to the largest score.
+        labels. ``"accuracy"`` chooses the value with the best example-based accuracy
+        in training, out of 51 equally spaced values from 0 to the largest score.
     fit_intercept : bool, default=True
         Whether to fit the intercept b; X is then centered. Without it, standardized
         features cannot model label frequencies. The paper's code has none.
@@ -190,7 +190,7 @@ class CLML(UnweightedMixin, MomentsClassifier):  # type: ignore[misc]
     def _row_graph_product(
         self, X: Matrix, moments: Moments, scaling: Scaling
     ) -> Array:
-        """``XᵀL₂X``, or 0 where rows have no neighbors or λ₁ is 0."""
+        """Compute ``XᵀL₂X``; 0 if rows have no neighbors or λ₁ is 0."""
         k = min(self.n_neighbors, X.shape[0])
         if k < 2 or self.lam1 == 0:
             return np.zeros_like(moments.Sxx)
@@ -236,7 +236,7 @@ def most_accurate_threshold(
 
 
 def accuracies(scores: Array, Y: Matrix, candidates: Array) -> Array:
-    """``Σ |Ŷ ∩ Y| / |Ŷ ∪ Y|`` over rows, where Ŷ are scores above each candidate."""
+    """Sum ``|Ŷ ∩ Y| / |Ŷ ∪ Y|`` over rows; Ŷ are the scores above each candidate."""
     Y = dense(Y)
     shape = len(scores), len(candidates) + 1
     cells = np.searchsorted(candidates, scores)

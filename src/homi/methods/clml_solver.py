@@ -42,7 +42,7 @@ class CLMLProblem(NamedTuple):
         }
 
     def step(self, A: Array, s: float) -> Array:
-        """Take the proximal step of s times both penalties; the ℓ₁ norm comes first."""
+        """Take the proximal step of s times both penalties, the ℓ₁ norm first."""
         return shrink_rows(soft_threshold(A, s * self.beta), s * self.lam2)
 
     def factor(self, rho: float) -> Callable[[Array], Array]:
@@ -64,7 +64,7 @@ class CLMLProblem(NamedTuple):
         penalty = self.lam2 + self.beta * np.sqrt(W.shape[1])
         least = 1e-8 * float(np.diag(self.G).mean()) or 1.0
         length = float(row_lengths(W).mean())
-        # Between 0.3 and 30 times, 3 took the fewest iterations on the paper's grid.
+        # Of factors from 0.3 to 30, 3 took the fewest iterations on the paper's grid.
         return max(3.0 * penalty / length, least) if length > 0 else least
 
 

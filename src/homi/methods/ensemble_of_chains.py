@@ -34,8 +34,8 @@ class EnsembleOfChains(LabelwiseClassifier):
 
     .. math:: \frac1N \sum_{c=1}^N P_c(y_j \mid x, \hat y_{c1}, \dots) > t
 
-    Each :class:`ClassifierChain` c has its own order, in which it predicts a label from
-    the features and the labels predicted before.
+    Each :class:`ClassifierChain` c has its own order. It predicts a label from the
+    features and the labels predicted earlier.
 
     Parameters
     ----------
@@ -53,15 +53,15 @@ class EnsembleOfChains(LabelwiseClassifier):
         Rows of each chain: n_samples rows drawn with replacement; 67 % of the rows
         drawn without replacement; or all rows.
     threshold : float in (0, 1) or "pcut", default=0.5
-        t. "pcut" chooses it so that as many labels are predicted in training as
-        occur.
+        t. "pcut" chooses it so that the number of labels predicted in training equals
+        the number of true labels.
     standardize : bool, default=True
         Whether to scale every feature to variance 1, and to mean 0 if X is dense.
     tol : float in (0, inf), default=1e-3
-        A label has converged when the norm of its gradient is this share of the norm
-        at w = 0.
+        A label has converged when the norm of its gradient is at most this share of
+        the norm at w = 0.
     n_jobs : int or None, default=None
-        Number of chains fitted in parallel by threads; by processes with
+        Number of chains fitted in parallel, by threads, or by processes with
         ``estimator``. None means 1, -1 means all processors.
     random_state : int, RandomState instance or None, default=0
         Seed of the orders, the rows, and the inner folds of support vector machines.
@@ -79,13 +79,13 @@ class EnsembleOfChains(LabelwiseClassifier):
 
     Notes
     -----
-    A label that is constant in the rows of a chain is constant in its predictions.
-    The cost is that of N fits of linear classifiers with up to n_labels more features;
-    three times as much for support vector machines, because of the inner folds of their
+    A chain predicts a constant for a label that is constant in its rows. The cost is
+    that of N fits of linear classifiers with up to n_labels more features. Support
+    vector machines cost three times as much, because of the inner folds of their
     sigmoids. A row drawn twice in a bootstrap sample is stored once, with a weight.
 
-    The HOMI paper states N only. The defaults for the loss, the averaging and the
-    sample are those whose results are closest to the row that it prints.
+    The HOMI paper states only N. The defaults for the loss, the averaging and the
+    sample are those whose results are closest to the paper's.
 
     References
     ----------
@@ -143,8 +143,8 @@ class EnsembleOfChains(LabelwiseClassifier):
     ) -> None:
         if weights is not None and self.threshold == "pcut":
             raise ValueError(
-                "threshold='pcut' counts rows one by one and takes no sample_weight; "
-                "pass a number as threshold."
+                "threshold='pcut' does not support sample_weight; pass a number as "
+                "threshold, or leave sample_weight out."
             )
         options: Fields = {"C": self.C, "loss": self.loss, "tol": self.tol}
         options["weights"] = weights
@@ -175,7 +175,7 @@ class EnsembleOfChains(LabelwiseClassifier):
 
 
 def pcut(scores: Array, positives: int) -> float:
-    """Return a threshold that the given number of scores exceed, ties aside."""
+    """Return a threshold that the given number of scores exceed, apart from ties."""
     ranked = np.concatenate([[1.0], np.sort(scores, axis=None)[::-1], [0.0]])
     return float(ranked[positives : positives + 2].mean())
 

@@ -53,7 +53,7 @@ class GLOCAL(MomentsClassifier):
     n_latent : int in [1, inf), default=20
         Number k of latent labels. It may exceed the number of labels.
     n_correlation : int in [1, inf), default=20
-        Number of columns of each Z.
+        Number of columns of each :math:`Z_c`.
     n_clusters : int in [1, inf), default=3
         Number g of clusters; fewer if there are fewer distinct rows.
     fit_intercept : bool, default=True
@@ -76,9 +76,9 @@ class GLOCAL(MomentsClassifier):
     intercept_ : ndarray of shape (n_labels,)
         Contribution of the constant feature and of the means of the others.
     history_ : list of dict
-        Terms of the objective after each cycle that follows the warm-up.
+        Terms of the objective after each cycle, without the warm-up.
     n_iter_ : int
-        Number of these cycles.
+        Number of cycles, without the warm-up.
     classes_, label_names_, n_features_in_, feature_names_in_
         As in :class:`~homi.HOMI`.
 
@@ -167,7 +167,7 @@ class GLOCAL(MomentsClassifier):
         rng: np.random.RandomState,
         weights: Array | None = None,
     ) -> tuple[list[Moments], Scaling]:
-        """Return the moments of each cluster, of scaled features and ±1 labels."""
+        """Return the moments of each cluster, with scaled features and ±1 labels."""
         X = sparse.csr_array(X) if sparse.issparse(X) else X
         clusters = _clusters(X, self.n_clusters, self.standardize, rng, weights)
         w = np.ones(X.shape[0]) if weights is None else weights
@@ -185,7 +185,7 @@ class GLOCAL(MomentsClassifier):
         return [_scaled(part, scaling, self.fit_intercept) for part in parts], scaling
 
     def _weights(self, parts: list[Moments]) -> Weights:
-        """Return the weights of the objective, by the rule of the original code."""
+        """Return the weights of the objective, as in the original code."""
         n, k, g = sum(part.n for part in parts), self.n_latent, len(parts)
         m, q = parts[0].Sxy.shape
         return Weights(
@@ -204,7 +204,7 @@ class GLOCAL(MomentsClassifier):
         self._store(coefficients, scaling, threshold=0.0)
 
     def _probabilities(self, scores: Array) -> Array:
-        # Scores of -1 and 1 become 0 and 1.
+        # Scores -1 and 1 become probabilities near 0 and 1.
         return super()._probabilities(scores / 2)
 
 
@@ -221,14 +221,14 @@ def _clusters(
         X = StandardScaler(with_mean=False).fit(X, sample_weight=weights).transform(X)
     means = KMeans(min(n_clusters, X.shape[0]), random_state=rng)
     with warnings.catch_warnings():
-        # It warns if there are fewer distinct rows than clusters.
+        # KMeans warns if there are fewer distinct rows than clusters.
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = means.fit_predict(X, sample_weight=weights)
     return [found == c for c in np.unique(found)]
 
 
 def _scaled(part: Moments, scaling: Scaling, constant: bool) -> Moments:
-    """Return moments of scaled features, a constant one if asked for, and ±1 labels."""
+    """Return moments of scaled features and ±1 labels; ``constant`` appends ones."""
     mean, by = (part.x_mean - scaling.shift) / scaling.scale, 1.0 / scaling.scale
     extra = int(constant)
     return Moments(

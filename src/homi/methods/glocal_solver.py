@@ -56,13 +56,13 @@ class GLOCALProblem(NamedTuple):
         return cls(g, E, E.T @ whole.C, whole.YtY, grams, shares, weights)
 
     def blend(self, W: Array, N: Array) -> Array:
-        """``Σ_c G_c W N_c`` with ``G_c = λ_g (n_c/n) XᵀX + λ_l X_cᵀX_c``."""
+        """Compute ``Σ_c G_c W N_c`` with ``G_c = λ_g (n_c/n) XᵀX + λ_l X_cᵀX_c``."""
         mean = self.weights.whole * np.tensordot(self.shares, N, 1)
         local = (self.grams @ (self.E @ W) @ N).sum(axis=0)
         return self.g[:, None] * (W @ mean) + self.weights.local * (self.E.T @ local)
 
     def spreads(self, W: Array) -> Array:
-        """``K_c = WᵀG_cW`` for every cluster c."""
+        """Compute ``K_c = WᵀG_cW`` for every cluster c."""
         EW = self.E @ W
         whole = np.multiply.outer(self.shares, W.T @ (self.g[:, None] * W))
         local = EW.T @ (self.grams @ EW)
@@ -70,7 +70,7 @@ class GLOCALProblem(NamedTuple):
 
 
 class State(NamedTuple):
-    """The unknowns, with V as its products; Z and K have one matrix per cluster."""
+    """Unknowns, with V as its products; Z and K have one matrix per cluster."""
 
     U: Array
     W: Array
@@ -104,7 +104,7 @@ def random_correlations(
 
 
 def update_V(problem: GLOCALProblem, state: State) -> State:
-    """``V = (YU + λXW)S⁻¹ = YA + XB`` with ``S = UᵀU + (λ + λ_V)I``."""
+    """Set ``V = (YU + λXW)S⁻¹ = YA + XB`` with ``S = UᵀU + (λ + λ_V)I``."""
     U, W, lam = state.U, state.W, problem.weights.lam
     S = U.T @ U + (lam + problem.weights.V) * np.eye(U.shape[1])
     A, B = _solve_right(S, U), _solve_right(S, lam * W)
@@ -114,22 +114,22 @@ def update_V(problem: GLOCALProblem, state: State) -> State:
 
 
 def warm_U(problem: GLOCALProblem, state: State) -> State:
-    """``U = YᵀV(VᵀV + λ_U I)⁻¹``."""
+    """Set ``U = YᵀV(VᵀV + λ_U I)⁻¹``."""
     S = state.VtV + problem.weights.U * np.eye(len(state.VtV))
     return state._replace(U=_solve_right(S, state.YtV))
 
 
 def warm_W(problem: GLOCALProblem, state: State) -> State:
-    """``W = (λXᵀX + λ_W I)⁻¹ λXᵀV``."""
+    """Set ``W = (λXᵀX + λ_W I)⁻¹ λXᵀV``."""
     lam, ridge = problem.weights.lam, problem.weights.W
     return state._replace(W=lam * state.XtV / (lam * problem.g + ridge)[:, None])
 
 
 def update_U(problem: GLOCALProblem, state: State) -> State:
-    """``U(VᵀV + λ_U I) + Σ_c Z_cZ_cᵀUK_c = YᵀV``."""
+    """Solve ``U(VᵀV + λ_U I) + Σ_c Z_cZ_cᵀUK_c = YᵀV`` for U."""
     S = state.VtV + problem.weights.U * np.eye(len(state.VtV))
     Z, Zt, K = state.Z, state.Z.transpose(0, 2, 1), state.K
-    # Preconditioner: the solution for ZZᵀ = I, whose diagonal is the same.
+    # Preconditioner: the solution for ZZᵀ = I, which has the same diagonal.
     near = S + K.sum(axis=0)
     U = _conjugate_gradients(
         lambda U: U @ S + (Z @ (Zt @ U @ K)).sum(axis=0),
@@ -141,7 +141,7 @@ def update_U(problem: GLOCALProblem, state: State) -> State:
 
 
 def update_W(problem: GLOCALProblem, state: State) -> State:
-    """``(λXᵀX + λ_W I)W + Σ_c G_cWN_c = λXᵀV``."""
+    """Solve ``(λXᵀX + λ_W I)W + Σ_c G_cWN_c = λXᵀV`` for W."""
     weights, N, shares = problem.weights, state.N, problem.shares
     diagonal = (weights.lam * problem.g + weights.W)[:, None]
     # Preconditioner: the solution if every cluster had the moments of all rows.
@@ -158,10 +158,10 @@ def update_W(problem: GLOCALProblem, state: State) -> State:
 
 
 def update_Z(problem: GLOCALProblem, state: State) -> State:
-    """``Z_c ← Z_c - Q_cZ_c / τ_c``, rows to unit length, with ``Q_c = UK_cUᵀ``.
+    """Set ``Z_c ← Z_c - Q_cZ_c / τ_c`` with unit rows, where ``Q_c = UK_cUᵀ``.
 
-    With τ_c the largest eigenvalue of Q_c, no step increases ``½tr(Z_cᵀQ_cZ_c)``: it
-    minimizes, under the same constraint, an upper bound that is tight at Z_c.
+    τ_c is the largest eigenvalue of Q_c, so that no step increases ``½tr(Z_cᵀQ_cZ_c)``:
+    it minimizes, under the same constraint, an upper bound that is tight at Z_c.
     """
     U, Z = state.U, state.Z
     R = np.linalg.qr(U).R
@@ -239,7 +239,7 @@ def solve(
 
 
 def _solve_right(S: Array, R: Array) -> Array:
-    """``RS⁻¹`` for a positive definite S."""
+    """Compute ``RS⁻¹`` for a positive definite S."""
     return scipy.linalg.solve(S, R.T, assume_a="pos", check_finite=False).T
 
 

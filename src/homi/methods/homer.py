@@ -84,9 +84,9 @@ class HOMER(UnweightedMixin, WrappingClassifier):
     Notes
     -----
     Labels are compared by the Euclidean distance of their columns in Y. There are at
-    most l - 1 nodes for l labels. All rows take part at the root. Where a product is on
-    the other side of one half than the prediction, ``predict_proba`` returns a value
-    next to one half.
+    most l - 1 nodes for l labels. The root is fitted to all rows. Where a product
+    contradicts the prediction, ``predict_proba`` returns a value next to one half that
+    agrees with it.
 
     References
     ----------
@@ -145,7 +145,7 @@ class HOMER(UnweightedMixin, WrappingClassifier):
 
 @dataclass(frozen=True)
 class _Growth:
-    """What every node is fitted with: the rows, YᵀY, and how to make a classifier."""
+    """Data shared by all nodes: rows, labels, YᵀY and the base classifier."""
 
     X: Matrix
     Y: sparse.csc_array
@@ -155,7 +155,7 @@ class _Growth:
     rng: np.random.RandomState
 
     def node(self, labels: Indices, rows: Indices) -> Node:
-        """Fit a node to the rows, and grow its children from those that have them."""
+        """Fit a node, and each child to the rows with any of the child's labels."""
         parts = [labels]
         if len(labels) > 1:
             gram = self.gram[np.ix_(labels, labels)]
@@ -172,11 +172,11 @@ class _Growth:
         return Node(labels, children, estimator)
 
     def has_any(self, labels: Indices) -> Mask:
-        """``μ``: whether each row has any of the labels."""
+        """Return ``μ``: whether each row has any of the labels."""
         return np.asarray(self.Y[:, labels].sum(axis=1)).ravel() > 0
 
     def enough(self, rows: Indices) -> Indices:
-        """Return the rows, or all if a classifier could not be fitted to so few."""
+        """Return the rows, or all rows if there are fewer than two."""
         return rows if len(rows) > 1 else np.arange(self.X.shape[0])
 
 
@@ -211,7 +211,7 @@ def balanced_clusters(
 
 
 def _distances(gram: Array, members: list[Indices]) -> Array:
-    """``‖y_p - c‖²`` of every label p to the mean c of every cluster, from YᵀY."""
+    """Compute ``‖y_p - c‖²`` for every label p and cluster mean c, from YᵀY."""
     M = np.zeros((len(gram), len(members)))
     for c, part in enumerate(members):
         M[part, c] = 1.0 / max(1, len(part))
@@ -220,7 +220,7 @@ def _distances(gram: Array, members: list[Indices]) -> Array:
 
 
 def _assign(distances: Array, limit: int) -> list[Indices]:
-    """Put each label into the nearest cluster; a full one passes on its farthest."""
+    """Assign labels to the nearest cluster; a full one passes on its farthest label."""
     left = distances.copy()
     members: list[list[int]] = [[] for _ in distances.T]
     for label in range(len(left)):

@@ -14,7 +14,7 @@ from homi.typing import Array, Indices, Matrix
 
 
 def affinity(moments: Moments, alpha: float, epsilon: float) -> Array:
-    """``α Jac(p, q) + (1 - α) exp(-‖c_p - c_q‖)``; 0 if below ε or p = q.
+    """Compute ``α Jac(p, q) + (1 - α) exp(-‖c_p - c_q‖)``; 0 if below ε or p = q.
 
     c_p is the mean row of label p. The second term is 0 for a label without rows.
     """

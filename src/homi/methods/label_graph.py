@@ -1,4 +1,4 @@
-"""Similarity graphs of the labels, from YᵀY alone."""
+"""Similarity graphs of the labels, computed from YᵀY."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from homi.typing import Array
 
 
 def cosine_similarity(YtY: Array) -> Array:
-    """``cos(y_p, y_q)``; 0 for a label that no row has."""
+    """Compute ``cos(y_p, y_q)``; 0 for labels without rows."""
     length = np.sqrt(np.diag(YtY))
     return _divide(YtY, np.outer(length, length))
 
 
 def jaccard_similarity(YtY: Array) -> Array:
-    """``|y_p ∧ y_q| / |y_p ∨ y_q|``; 0 for labels that no row has."""
+    """Compute ``|y_p ∧ y_q| / |y_p ∨ y_q|``; 0 for labels without rows."""
     count = np.diag(YtY)
     return _divide(YtY, count[:, None] + count - YtY)
 
 
 def laplacian(S: Array) -> Array:
-    """``diag(S1) - S``, so that ``½ Σ s_pq ‖v_p - v_q‖² = tr(V L Vᵀ)``."""
+    """Return ``diag(S1) - S``, with ``½ Σ s_pq ‖v_p - v_q‖² = tr(V L Vᵀ)``."""
     L = -S
     L[np.diag_indices_from(L)] += S.sum(axis=1)
     return L

@@ -1,4 +1,4 @@
-"""Models of all labels that binary relevance and classifier chains fit."""
+"""Label models of binary relevance and classifier chains."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from homi.linear import (
 from homi.typing import Array, Indices, Mask, Matrix
 from homi.warn import warn
 
-#: Returns an unfitted classifier of the given labels, those that vary.
+#: Function that returns an unfitted classifier of labels, none of them constant.
 Make = Callable[[Indices], BaseEstimator]
 
 L = TypeVar("L", bound="LabelModel")
 
-#: Inner folds use this many times the tolerance: only two numbers are learned.
+#: Factor of the tolerance in inner folds: they serve to fit two numbers per label.
 _LOOSE = 10.0
 
 
@@ -86,9 +86,9 @@ def fit_linear(
 ) -> LinearModel:
     """Fit linear classifiers and their sigmoids.
 
-    The log loss has probabilities of its own. For the squared hinge loss, Platt's
-    sigmoids are fitted to margins from three inner folds. ``draws`` are indices of the
-    training rows, possibly repeated; None for each row once.
+    The log loss models probabilities. For the squared hinge loss, Platt's sigmoids are
+    fitted to margins from three inner folds. ``draws`` are indices of the training
+    rows, possibly repeated; None means each row once.
     """
     fit = partial(
         _fit_draws,
@@ -115,7 +115,7 @@ def fit_linear(
 def _fit_draws(
     X: Matrix, Y: Matrix, weights: Array | None, draws: Indices, **options: Any
 ) -> LinearMargins:
-    """Fit margins to the rows drawn; one drawn twice counts twice its weight."""
+    """Fit margins to the drawn rows; a row drawn twice has twice its weight."""
     rows, counts = np.unique(draws, return_counts=True)
     weight = counts.astype(np.float64) if counts.max() > 1 else None
     if weights is not None:
@@ -132,7 +132,7 @@ def unscaled(linear: LinearMargins, scaler: Scaler) -> LinearMargins:
 
 
 def _logistic(Y: Matrix, weights: Array | None) -> Sigmoids:
-    """``1 / (1 + exp(-f))``, and Laplace's rule of succession for constant labels."""
+    """Return ``1 / (1 + exp(-f))``; Laplace's rule of succession if constant."""
     w = np.ones(Y.shape[0]) if weights is None else weights
     n, positives = w.sum(), np.asarray(Y.T @ w, dtype=np.float64)
     varied = (positives > 0) & (positives < n)
@@ -153,20 +153,20 @@ def _warn_of_unfinished(linear: LinearMargins) -> None:
 
 @dataclass(frozen=True)
 class WrappedModel:
-    """A scikit-learn classifier of the labels that vary, and constants for the rest.
+    """A scikit-learn classifier of the varying labels, and constants for the rest.
 
     Attributes
     ----------
     classifier : object
-        Fitted to the labels that vary; None if there are none.
+        Fitted to the varying labels; None if there are none.
     varied : ndarray
         Indices of these labels.
     constant, share : ndarray of shape (n_labels,)
         Margins and probabilities of the constant labels.
     sigmoids : Sigmoids or None
-        Maps margins to probabilities, if the classifier has none of its own.
+        Maps margins to probabilities, if the classifier has no ``predict_proba``.
     scaler : Scaler or None
-        Applied to rows first.
+        Scaling of the rows.
     """
 
     classifier: BaseEstimator
@@ -202,14 +202,14 @@ class WrappedModel:
         return X if self.scaler is None else self.scaler(X)
 
     def _columns(self, values: Array) -> Array:
-        # A single label is returned as 1-D, or with its complement as first column.
+        # A single label is returned as 1-D, or after the column of class 0.
         return values.reshape(len(values), -1)[:, -len(self.varied) :]
 
 
 def fit_wrapped(
     make: Make, X: Matrix, Y: Matrix, rng: np.random.RandomState
 ) -> WrappedModel:
-    """Fit a classifier, and Platt's sigmoids if it has no probabilities."""
+    """Fit a classifier, and Platt's sigmoids if it has no ``predict_proba``."""
     Y = dense(Y).astype(int)
     model = _fit(make, X, Y)
     if model.classifier is None or hasattr(model.classifier, "predict_proba"):

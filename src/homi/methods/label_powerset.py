@@ -48,8 +48,8 @@ class LabelPowerset(UnweightedMixin, WrappingClassifier):
         suits standardized features. Without ``predict_proba``, the predicted set has
         probability 1.
     min_rows : int in [1, inf), default=1
-        Leave out label sets that fewer rows have, with their rows, as the pruned
-        transformation of Read does. If no set has that many rows, all stay.
+        Drop label sets with fewer rows, and these rows, as in Read's pruned
+        transformation. If no set has that many rows, the most frequent sets stay.
     standardize : bool, default=True
         Whether to scale every feature to mean 0 and variance 1 first. Sparse rows are
         scaled to variance 1 only.
@@ -69,9 +69,9 @@ class LabelPowerset(UnweightedMixin, WrappingClassifier):
 
     Notes
     -----
-    There are at most as many classes as rows, and the cost is that of a classifier with
-    so many. Where the probability of a label is on the other side of one half than its
-    prediction, ``predict_proba`` returns a value next to one half.
+    The cost is that of one classifier with as many classes as label sets, at most one
+    per row. Where the probability of a label contradicts its prediction,
+    ``predict_proba`` returns a value next to one half that agrees with it.
 
     References
     ----------
@@ -132,7 +132,7 @@ class LabelPowerset(UnweightedMixin, WrappingClassifier):
         return agreeing(P @ self.label_sets_, predicted) - 0.5
 
     def _set_probabilities(self, X: Matrix) -> Array:
-        """``P(s | x)`` of every label set."""
+        """Return ``P(s | x)`` of every label set."""
         n_sets = len(self.label_sets_)
         if self.estimator_ is None:
             return np.ones((X.shape[0], 1))
@@ -147,9 +147,9 @@ class LabelPowerset(UnweightedMixin, WrappingClassifier):
 def label_sets(
     Y: Array | NDArray[np.int8], min_rows: int
 ) -> tuple[NDArray[np.int8], Indices]:
-    """Return the distinct rows of Y that occur often, and which of them each row is.
+    """Return the frequent label sets, and the index of each row's set.
 
-    The number is -1 for a row that is left out.
+    The index is -1 for a row whose set is dropped.
     """
     sets, codes, counts = np.unique(
         Y.astype(np.int8), axis=0, return_inverse=True, return_counts=True
@@ -161,6 +161,6 @@ def label_sets(
 
 def _fit_classes(base: BaseEstimator, X: Matrix, codes: Indices) -> BaseEstimator:
     with one_thread(), warnings.catch_warnings():
-        # Few rows may have many label sets; they are classes nevertheless.
+        # Expected: few rows may have many label sets.
         warnings.filterwarnings("ignore", "The number of unique classes")
         return base.fit(X, codes)

@@ -23,7 +23,7 @@ from homi.threads import one_thread
 from homi.typing import Array, Fields, Indices, Mask, Matrix
 from homi.warn import warn
 
-#: Numbers in a block of comparisons.
+#: Entries of a block of comparisons.
 _BLOCK = 2**21
 #: Smallest distance of a probability from 0 and 1.
 _EDGE = 1e-12
@@ -58,16 +58,16 @@ class CalibratedLabelRanking(SampleWeightMixin, MultiLabelClassifier):
     standardize : bool, default=True
         Whether to scale every feature to mean 0 and variance 1 first.
     max_labels : int in [1, inf), default=200
-        More labels are an error: l labels need l(l - 1)/2 comparisons, each with a
-        coefficient for every feature.
+        Maximum number of labels; more are an error. l labels need l(l - 1)/2
+        comparisons, each with one coefficient per feature.
 
     Attributes
     ----------
     pairs_ : ndarray of shape (n_pairs, 2)
         Labels j < k of each comparison.
     pair_coef_ : ndarray of shape (n_pairs, n_features)
-        Coefficients of each comparison for unscaled features. 0 where all rows with
-        exactly one of the labels have the same one, or no row has.
+        Coefficients of each comparison for unscaled features. 0 where one label always
+        wins, or the two never differ.
     pair_intercept_ : ndarray of shape (n_pairs,)
         Intercept of each comparison; infinite where one label always wins, 0 where the
         two never differ and both get half a vote.
@@ -138,7 +138,7 @@ class CalibratedLabelRanking(SampleWeightMixin, MultiLabelClassifier):
         X = _as_rows(X if scaler is None else scaler(X)).astype(np.float64, copy=False)
         Y = dense(target.indicator) > 0
         own = _fit(X, Y, np.ones_like(Y), self.C, weights)
-        # The most frequent first: few rows tell the rare ones apart.
+        # Most frequent labels first: pairs of rare labels have few rows.
         counts = Y.sum(axis=0) if weights is None else weights @ Y
         order = np.argsort(-counts, kind="stable")
         places = range(n_labels - 1)
@@ -161,7 +161,7 @@ class CalibratedLabelRanking(SampleWeightMixin, MultiLabelClassifier):
         return np.concatenate([self._count(X[i : i + step]) for i in starts])
 
     def _count(self, X: Matrix) -> Array:
-        """``v_j - v_0``; the second label of a pair gets the rest of the vote."""
+        """Return ``v_j - v_0``; the second label of a pair gets the rest of a vote."""
         share = expit if self.votes == "soft" else _won
         won = share(X @ self.pair_coef_.T + self.pair_intercept_)
         own = share(X @ self.coef_.T + self.intercept_)
@@ -180,7 +180,7 @@ class CalibratedLabelRanking(SampleWeightMixin, MultiLabelClassifier):
 
 
 def _won(F: Array) -> Array:
-    """Return 1 for a comparison that is won, 0 if it is lost, ½ if undecided."""
+    """Return 1 for a won comparison, 0 for a lost one, ½ if undecided."""
     return 0.5 * (np.sign(F) + 1.0)
 
 
@@ -191,7 +191,7 @@ def _as_rows(X: Matrix) -> Matrix:
 def _fit(
     X: Matrix, Y: Mask, known: Mask, C: float, weights: Array | None
 ) -> LinearMargins:
-    """Fit logistic regressions of all columns; those of one class need no features."""
+    """Fit logistic regressions of all columns; ±inf intercepts for one class only."""
     options: Fields = {"known": known, "weight": weights, "C": C, "tol": _TOL}
     margins = fit_margins(X, Y, loss="log", **options)
     wins, losses = (Y & known).sum(axis=0), (~Y & known).sum(axis=0)
@@ -209,7 +209,7 @@ def _compare(
     C: float,
     weights: Array | None,
 ) -> LinearMargins:
-    """Return margins by which a label wins against each of the others."""
+    """Fit the comparisons of a label with each of the others."""
     known = Y[:, [label]] != Y[:, others]
     rows = np.flatnonzero(known.any(axis=1))
     if not len(rows):
@@ -223,7 +223,7 @@ def _compare(
 def _in_order(
     fits: list[LinearMargins], order: Indices, n_features: int
 ) -> LinearMargins:
-    """Return margins of all pairs j < k, in the order of ``pairs_``."""
+    """Return the margins of all pairs j < k, in the order of ``pairs_``."""
     n_labels = len(order)
     first, second = np.triu_indices(n_labels, 1)
     number = np.zeros((n_labels, n_labels), dtype=np.intp)

@@ -24,16 +24,16 @@ from homi.typing import Array, Indices, Matrix, RandomState
 class LabelSpacePartition(UnweightedMixin, WrappingClassifier):
     r"""Communities of labels that occur together, each with its own classifier.
 
-    The graph of the labels has an edge between two labels that is as heavy as the
-    number of rows that have both. Communities c that maximize the modularity,
+    In the label graph, the weight of an edge is the number of rows that have both
+    labels. The parts are communities c, found by greedy maximization of the modularity
 
     .. math::
         \sum_c \Big( e_{cc} - \gamma a_c^2 \Big), \qquad a_c = \sum_d e_{cd},
 
-    are the parts, where :math:`e_{cd}` is the share of the weight of all edges that
-    lies between c and d. Labels of different parts are predicted independently. Good
-    with a classifier such as :class:`~homi.estimators.LabelPowerset`, which cannot
-    model hundreds of labels at once.
+    where :math:`e_{cd}` is the share of the total edge weight between c and d. Labels
+    of different parts are predicted independently. Good with a classifier such as
+    :class:`~homi.estimators.LabelPowerset`, which cannot model hundreds of labels at
+    once.
 
     Parameters
     ----------
@@ -41,8 +41,7 @@ class LabelSpacePartition(UnweightedMixin, WrappingClassifier):
         Classifier of the labels of a part; its ``predict_proba`` has one column per
         label. None means ``LabelPowerset()``.
     resolution : float in [0, inf), default=1.0
-        γ. Larger values give more and smaller parts; 0 joins all labels that are
-        connected.
+        γ. Larger values give more and smaller parts; 0 gives the connected components.
     random_state : int, RandomState instance or None, default=0
         Seed of classifiers that need one.
 
@@ -57,8 +56,8 @@ class LabelSpacePartition(UnweightedMixin, WrappingClassifier):
 
     Notes
     -----
-    Communities are joined greedily, the pair that gains most first, as by Clauset,
-    Newman and Moore; this costs O(l³) for l labels.
+    The pair of communities with the largest gain is joined first, as by Clauset, Newman
+    and Moore; this costs O(l³) for l labels.
 
     References
     ----------
@@ -118,7 +117,7 @@ class LabelSpacePartition(UnweightedMixin, WrappingClassifier):
 
 
 def communities(weights: Array, resolution: float) -> list[Indices]:
-    """Join the two communities that increase the modularity most, while one does.
+    """Join the two communities with the largest gain in modularity, until none gains.
 
     ``weights`` is symmetric with an empty diagonal. Joining c and d adds
     ``2 (e_cd - γ a_c a_d)``, where a are the row sums of e.

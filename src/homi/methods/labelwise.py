@@ -41,8 +41,8 @@ class LabelwiseClassifier(SampleWeightMixin, MultiLabelClassifier):
     ) -> None:
         if weights is not None and getattr(self, "estimator", None) is not None:
             raise ValueError(
-                f"{type(self).__name__} takes sample_weight with its own linear "
-                f"classifiers only, got estimator={self.estimator!r}; leave one out."
+                f"{type(self).__name__} supports sample_weight only without estimator, "
+                f"got estimator={self.estimator!r}; leave one of the two out."
             )
         X = sparse.csr_array(X) if sparse.issparse(X) else X
         scaler = Scaler.fit(X, weights) if self.standardize else None
@@ -109,7 +109,7 @@ class MarginClassifier(LabelwiseClassifier):
         -------
         probabilities : ndarray or data frame of shape (n_samples, n_labels), or ndarray
             of shape (n_samples, n_classes) with rows that sum to 1 if fitted on a 1-D y
-            A data frame of pandas or polars gives one, with a column for each label.
+            A pandas or polars data frame, with one column per label, if X is one.
         """
         rows = self._checked_rows(X)
         if self.target_encoding_.kind == "multilabel-indicator":

@@ -31,8 +31,8 @@ class LEML(MomentsClassifier):
     rank : int in [1, inf), default=20
         k, at most the number of features and of labels.
     lam : float in (0, inf), default=10.0
-        λ. More rows need more; on data sets of a thousand rows and more, 30 to 100 is
-        often better.
+        λ. Use larger values for more rows: from a thousand rows on, 30 to 100 is often
+        better.
     threshold : float, default=0.5
         A label is predicted where its regression exceeds it.
     fit_intercept : bool, default=True
@@ -64,10 +64,10 @@ class LEML(MomentsClassifier):
     Notes
     -----
     H and W are updated in turn, each in closed form. The start is the ridge regression
-    of the labels cut to rank k, so that a fit is deterministic. After the moments of
-    the rows and one O(m³) decomposition, an iteration costs O(mlk), which does not
-    depend on the number of rows. The paper also has other losses, and leaves out
-    missing labels; here all labels must be known.
+    truncated to rank k, so a fit is deterministic. After the moments of the rows and
+    one O(m³) decomposition, an iteration costs O(mlk), which does not depend on the
+    number of rows. The paper also has other losses, and ignores missing labels; here
+    all labels must be known.
 
     References
     ----------
@@ -144,19 +144,19 @@ class _LEMLProblem(NamedTuple):
         return cls(np.maximum(g, 0.0), E, E.T @ moments.C, yy, lam)
 
     def start(self, rank: int) -> Array:
-        """Return ``U √S`` of the ridge regression ``USVᵀ`` cut to a rank."""
+        """Return ``U √S`` of the ridge regression ``USVᵀ``, truncated to a rank."""
         ridge = self.EtC / (self.g + self.lam)[:, None]
         U, s, _ = scipy.linalg.svd(ridge, full_matrices=False, check_finite=False)
         return U[:, :rank] * np.sqrt(s[:rank])
 
     def update_P(self, H: Array) -> Array:
-        """``XᵀX W HᵀH + λW = XᵀY H``."""
+        """Solve ``XᵀX W HᵀH + λW = XᵀY H`` for W."""
         nu, Q = scipy.linalg.eigh(H.T @ H, check_finite=False)
         denominator = np.outer(self.g, np.maximum(nu, 0.0)) + self.lam
         return ((self.EtC @ (H @ Q)) / denominator) @ Q.T
 
     def update_H(self, P: Array) -> Array:
-        """``H (WᵀXᵀXW + λI) = YᵀXW``."""
+        """Solve ``H (WᵀXᵀXW + λI) = YᵀXW`` for H."""
         A = P.T @ (self.g[:, None] * P)
         A[np.diag_indices_from(A)] += self.lam
         return solve_psd(A, P.T @ self.EtC).T
@@ -172,7 +172,7 @@ class _LEMLProblem(NamedTuple):
 
 
 class _Factors(NamedTuple):
-    """P and H, the terms of the objective after each iteration, and how it ended."""
+    """P and H, the terms of the objective after each iteration, and convergence."""
 
     P: Array
     H: Array
@@ -183,7 +183,7 @@ class _Factors(NamedTuple):
 def _alternate(
     problem: _LEMLProblem, P: Array, *, max_iter: int, tol: float
 ) -> _Factors:
-    """Update H and W in turn until the objective hardly decreases."""
+    """Update H and W in turn until the objective converges."""
     history: History = []
     before = np.inf
     for _ in range(max_iter):

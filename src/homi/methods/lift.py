@@ -50,21 +50,20 @@ class LIFT(PrototypeClassifier):
     n_prototypes_ : ndarray of shape (n_labels,)
         Number of prototypes of each label, 0 for a constant label.
     prototypes_ : Prototypes
-        Scaled training rows, and the models of distances to means of some of them.
+        Scaled training rows, with the prototypes and linear models of each label.
     classes_, label_names_, n_features_in_, feature_names_in_
         As in :class:`~homi.HOMI`.
 
     Notes
     -----
     A score is a probability minus ½. The original fits a support vector machine and
-    maps its margins to probabilities; logistic regression has them directly. k-means is
-    run once, from random rows, on at most 1000 rows with the label and as many without
+    maps its margins to probabilities; logistic regression models them. k-means is run
+    once, from random rows, on at most 1000 rows with the label and as many without
     it, or ten per center if that is more.
 
     A label costs O(nnz(X)·k) for the distances, O(nk²) for their Gram matrix, and O(nk)
     for each of the few dozen iterations of the linear models. The training rows are
-    stored: a prototype is represented by the indices of the rows that it is the mean
-    of.
+    stored, and a prototype is the set of indices of the rows that it averages.
 
     References
     ----------
@@ -117,7 +116,7 @@ class LIFT(PrototypeClassifier):
 def single_tasks(
     Y: sparse.csc_array, labels: Indices, ratio: float, most: int
 ) -> list[Task]:
-    """Return one task per label, with a cell of rows with it and one without."""
+    """Return one task per label; its cells are the rows with and without the label."""
     count = Y[:, labels].sum(axis=0)
     sizes = np.column_stack([count, Y.shape[0] - count])
     k = clusters_per_cell(sizes, ratio, most)

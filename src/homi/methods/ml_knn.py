@@ -103,14 +103,14 @@ class MLkNN(UnweightedMixin, MultiLabelClassifier):
 
 
 def training_rows(model: MLkNN) -> tuple[Matrix, sparse.csr_array, int]:
-    """Return the rows and labels that neighbors are taken from, and their number."""
-    # scikit-learn keeps the rows it was fitted to in a private attribute only.
+    """Return the training rows, their labels and the number of neighbors."""
+    # scikit-learn stores the rows only in a private attribute.
     neighbors = model._neighbors
     return neighbors._fit_X, model._indicator, int(neighbors.n_neighbors)
 
 
 def training_attributes(X: Matrix, indicator: sparse.csr_array, k: int) -> Fields:
-    """Return the fitted attributes for k neighbors among rows with their labels."""
+    """Return the fitted attributes for k neighbors among the rows X."""
     return {
         "_neighbors": NearestNeighbors(n_neighbors=k).fit(X),
         "_is_sparse": sparse.issparse(X),
@@ -127,7 +127,7 @@ def _count(found: Indices, Y: sparse.csr_array) -> Indices:
 
 
 def _posterior(counts: Indices, Y: sparse.csr_array, k: int, smoothing: float) -> Array:
-    """``P(y_j | c_j = r)`` for every label j and count r, by Bayes' rule."""
+    """Compute ``P(y_j | c_j = r)`` for every label j and count r, by Bayes' rule."""
     n = len(counts)
     with_label = _histogram(counts, Y, k)
     without = _histogram(counts, None, k) - with_label
@@ -142,7 +142,7 @@ def _posterior(counts: Indices, Y: sparse.csr_array, k: int, smoothing: float) -
 
 
 def _histogram(counts: Indices, Y: sparse.csr_array | None, k: int) -> Array:
-    """Count the rows per label and neighbor count; only rows with it if Y is given."""
+    """Count the rows per label and neighbor count; with Y, rows with the label only."""
     n, q = counts.shape
     table = np.zeros(q * (k + 1))
     step = max(1, _BLOCK // q)

@@ -46,7 +46,7 @@ class MLLRC(MomentsClassifier):
         τ: a label is predicted where its regression exceeds it.
     fit_intercept : bool, default=True
         Whether to fit the intercept b. Without it, standardized features cannot model
-        label frequencies; the results in the HOMI paper look like that.
+        label frequencies; the results in the HOMI paper suggest that it had none.
     standardize : bool, default=True
         Whether to scale every feature to mean 0 and variance 1 first.
     max_iter : int in [1, inf), default=500
@@ -166,7 +166,7 @@ class _MLLRCProblem(NamedTuple):
         }
 
 
-#: Iterations between updates of the penalty parameters: at least, and growth factor.
+#: Iterations between updates of the penalty parameters: minimum, and growth factor.
 _PACE, _GROWTH = 5, 1.1
 #: Ratio of the residuals beyond which a penalty parameter changes.
 _UNEVEN = 2.0
@@ -175,14 +175,14 @@ _UNEVEN = 2.0
 def _solve(
     problem: _MLLRCProblem, gamma: float, *, max_iter: int, tol: float
 ) -> Descent:
-    """ADMM with the splits Z = RW and V = W, scaled duals U1 and U2."""
+    """Minimize by ADMM with the splits Z = RW and V = W, and scaled duals U1 and U2."""
     g, E, EtC, _, alpha, beta = problem
     root = np.sqrt(g)[:, None]
     r1, r2 = 1.0, max(0.1 * float(g.mean()), np.finfo(float).tiny)
     P = EtC / (g + gamma)[:, None]
     W = E @ P
     Z, V = root * P, W
-    # Where the solution is 0, no residual is small relative to it.
+    # Residuals are compared with at least this, because the solution may be 0.
     floor = 0.01 * _length(r1, Z, r2, V)
     U1, U2 = np.zeros_like(Z), np.zeros_like(V)
     # Products with E are the most expensive step: EᵀV and EᵀU2 are updated instead.
@@ -204,8 +204,8 @@ def _solve(
         dual = _length(r1, Z - Z_old, r2, V - V_old)
         if max(primal, dual) <= tol * max(_length(r1, RW, r2, W), floor):
             return Descent(V, history, converged=True)
-        # No fixed penalty parameters suit all α and β. Rarer updates let the iterates
-        # converge.
+        # No fixed penalty parameters suit all α and β. Updates become rarer, so that
+        # the iterates converge.
         if turn == look:
             look = max(turn + _PACE, int(_GROWTH * turn))
             f1 = _balance(RW - Z, Z - Z_old)

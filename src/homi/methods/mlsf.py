@@ -58,11 +58,11 @@ class MLSF(LabelwiseClassifier):
     C : float in (0, inf), default=1.0
         Weight of the loss of the support vector machines.
     tol : float in (0, inf), default=1e-3
-        A label has converged when the norm of its gradient is this share of the norm
-        at w = 0.
+        A label has converged when the norm of its gradient is at most this share of
+        the norm at w = 0.
     standardize : bool, default=True
         Whether to scale every feature to mean 0 and variance 1 first.
-    n_jobs : int, default=None
+    n_jobs : int or None, default=None
         Number of threads, each for a part of the labels. None means 1, -1 means all
         processors.
     random_state : int, RandomState instance or None, default=0
@@ -75,7 +75,7 @@ class MLSF(LabelwiseClassifier):
     selected_ : list of ndarray
         Features of each group.
     chain_ : object
-        The chains of all groups as one, without weights between groups.
+        The chains of all groups as one chain, without weights between groups.
     classes_, label_names_, n_features_in_, feature_names_in_
         As in :class:`~homi.HOMI`.
 
@@ -154,7 +154,7 @@ class MLSF(LabelwiseClassifier):
 
     def _moments(self, X: Matrix, Y: Matrix, weights: Array | None) -> Moments:
         moments = Moments.from_rows(X, Y, weights)
-        # Scaled rows are not centered if they are sparse.
+        # Sparse rows are scaled but not centered.
         return moments.standardized() if self.standardize else moments
 
     def _groups(self, moments: Moments, seed: int) -> list[Indices]:

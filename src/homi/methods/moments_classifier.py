@@ -26,12 +26,12 @@ class Scaling:
 
 
 def label_counts(moments: Moments, scaling: Scaling) -> Array:
-    """``YᵀY`` of the labels, also if the moments are those of centered labels."""
+    """Return ``YᵀY`` of the uncentered labels."""
     return moments.YtY + moments.n * np.outer(scaling.offset, scaling.offset)
 
 
 class MomentsClassifier(SampleWeightMixin, LinearMultiLabelClassifier):
-    """Base class of linear classifiers that need the moments of the rows only.
+    """Base class of linear classifiers that need only the moments of the rows.
 
     A subclass has the parameters ``standardize``, ``fit_intercept``, ``max_iter`` and
     ``tol``.
@@ -54,7 +54,7 @@ class MomentsClassifier(SampleWeightMixin, LinearMultiLabelClassifier):
     ) -> tuple[Moments, Scaling]:
         """Return scaled moments, and the scaling.
 
-        With an intercept, features and labels are centered, which solves for it.
+        With an intercept, features and labels are centered, which eliminates it.
         Without one, standardized features are centered and labels are not.
         """
         moments = Moments.from_rows(X, Y, weights)

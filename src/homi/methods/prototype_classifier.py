@@ -29,7 +29,7 @@ Fit = Callable[[Array, Array], tuple[Array, Array]]
 
 #: Distances in memory at a time: 64 MB.
 _BLOCK_ENTRIES = 2**23
-#: Prototypes whose distances are computed by one product.
+#: Number of prototypes whose distances are computed by one product.
 _STACK = 512
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -55,9 +55,9 @@ class Part(NamedTuple):
 
 
 class Prototypes(NamedTuple):
-    """What a fit has learned: scaled rows, and parts that mark some of them.
+    """Fitted state: scaled rows, and one part per task.
 
-    ``prior`` holds the probabilities of labels that are in no part.
+    ``prior`` has the probabilities used for labels without a part.
     """
 
     scaler: StandardScaler
@@ -123,7 +123,7 @@ class PrototypeClassifier(UnweightedMixin, MultiLabelClassifier):
             for s in _stacks(sizes, room)
         )
         with warnings.catch_warnings():
-            # Copies of a row make fewer clusters, which is expected.
+            # Expected: duplicate rows give fewer clusters.
             warnings.filterwarnings("ignore", "Number of distinct clusters")
             return [part for parts in _run(jobs, self.n_jobs) for part in parts]
 
@@ -151,7 +151,7 @@ class PrototypeClassifier(UnweightedMixin, MultiLabelClassifier):
 
 
 def _stacks(sizes: list[int], room: int) -> Iterator[slice]:
-    """Yield slices of consecutive sizes whose sum is at most ``room``, or of one."""
+    """Yield slices of consecutive sizes with sum at most ``room``, or of one size."""
     start, used = 0, 0
     for stop, size in enumerate(sizes):
         if used and used + size > room:

@@ -2,7 +2,7 @@
 
 The rows are split into cells by the values of one or more labels. k-means finds
 clusters in every cell, and the means of all clusters are the prototypes. A prototype
-is stored as the indices of its rows, which takes far less memory and keeps sparse rows
+is stored as the indices of its rows, which needs far less memory and keeps sparse rows
 sparse.
 """
 
@@ -28,7 +28,7 @@ def clusters_per_cell(sizes: Array, ratio: float, most: int) -> Indices:
     ``sizes`` has one column per cell; the result has one number per row of it.
     """
     smallest = np.where(sizes > 0, sizes, np.inf).min(axis=1)
-    # A product that is an integer in exact arithmetic may be slightly larger.
+    # Rounding may make an integer product slightly larger.
     k = np.ceil(ratio * smallest - 1e-9)
     return np.clip(k, 1, most).astype(np.intp)
 
@@ -43,9 +43,9 @@ def cells(Y: Array) -> list[Indices]:
 def find_members(
     X: Matrix, cells: list[Indices], k: int, random_state: RandomState
 ) -> sparse.csr_array:
-    """Find k clusters in each cell; return one boolean row over the rows of X for each.
+    """Find k clusters in each cell; return a boolean matrix of clusters by rows of X.
 
-    There are fewer clusters in a cell with fewer distinct rows.
+    A cell with fewer distinct rows has fewer clusters.
     """
     rng = check_random_state(random_state)
     clusters = [rows for cell in cells for rows in _cluster(X, cell, k, rng)]
@@ -81,7 +81,7 @@ def means(X: Matrix, members: sparse.csr_array) -> Array:
 
 
 def distances(X: Matrix, centers: Array) -> Array:
-    """Euclidean distances by ``‖x - c‖² = ‖x‖² - 2x·c + ‖c‖²``."""
+    """Compute Euclidean distances by ``‖x - c‖² = ‖x‖² - 2x·c + ‖c‖²``."""
     D = X @ centers.T
     D *= -2.0
     D += _squared_lengths(X)[:, None]

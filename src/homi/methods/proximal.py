@@ -149,7 +149,7 @@ def split(
     factored once, ADMM takes far fewer iterations than gradient steps on
     ill-conditioned problems. The objective need not decrease in every iteration. Stop
     when the distance between both copies, and between the last two iterates, is at
-    most ``tol`` times their length, or times ``least`` where they vanish.
+    most ``tol`` times the length of the iterate, or times ``least`` if that is longer.
     """
     x, dual = start, np.zeros_like(start)
     history: History = []

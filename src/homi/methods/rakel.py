@@ -37,9 +37,9 @@ class RAKEL(SampleWeightMixin, MultiLabelClassifier):
     r"""Random k-labelsets by Tsoumakas and Vlahavas.
 
     Random sets R of k labels are drawn. For each set, one multiclass classifier
-    predicts which combination of its labels a row has, among those that occur, and so
-    models how they depend on each other. A label is predicted where its probability,
-    the mean over the sets that contain it, exceeds one half:
+    predicts which combination of its labels a row has, among those that occur. This
+    models dependence between the labels of a set. A label is predicted where its
+    probability, the mean over the sets that contain it, exceeds one half:
 
     .. math::
         P(y_j \mid x) = \frac{1}{|\{R : j \in R\}|} \sum_{R \ni j} \;
@@ -170,7 +170,7 @@ class RAKEL(SampleWeightMixin, MultiLabelClassifier):
             if number != fewest:
                 raise ValueError(
                     f"{n_labels} labels make {fewest} sets of {size} that do not "
-                    f"overlap, got n_labelsets={number}; pass None."
+                    f"overlap, got n_labelsets={number}; pass n_labelsets=None."
                 )
             return partition(n_labels, size, rng)
         number = 2 * n_labels if number is None else number
@@ -218,7 +218,7 @@ def _fit_combinations(
     if len(rows) == 1:
         return rows, None
     with one_thread(), warnings.catch_warnings():
-        # Few rows may have many combinations; they are classes nevertheless.
+        # Expected: few rows may have many combinations.
         warnings.filterwarnings("ignore", "The number of unique classes")
         given = {} if weights is None else {"sample_weight": weights}
         return rows, base.fit(X, codes.ravel(), **given)

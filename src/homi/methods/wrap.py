@@ -90,7 +90,7 @@ class WRAP(MomentsClassifier):
     (2, 4)
     """
 
-    #: Our reading of the HOMI paper's "step size 1".
+    #: Interpretation of "step size 1" in the HOMI paper.
     paper_grid = {
         "lam1": list(range(1, 11)),
         "lam2": list(range(1, 11)),
@@ -131,7 +131,7 @@ class WRAP(MomentsClassifier):
         self, X: Matrix, target: Target, weights: Array | None
     ) -> None:
         moments, scaling = self._prepare(X, target.indicator, weights)
-        # Similarities are those of labels that are not centered.
+        # Similarities of the uncentered labels.
         L = laplacian(cosine_similarity(label_counts(moments, scaling)))
         problem, E = WRAPProblem.of(moments, L, self.lam1, self.lam2, self.lam3)
         # 0.55 * 100 is rounded to slightly more than 55: d must be 55.

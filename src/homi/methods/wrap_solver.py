@@ -63,7 +63,7 @@ def solve(
     with for_product(len(problem.g), d, len(problem.L)):
         for _ in range(max_iter):
             V = update_V(problem, U, V, spread)
-            # A dimension without weights stays 0 in U too.
+            # Drop dimensions without weights: U would be 0 there.
             V = V[V.any(axis=1)]
             U = update_U(problem, V)
             history.append(problem.objective(U, V))
@@ -75,7 +75,7 @@ def solve(
 
 
 def start(problem: WRAPProblem, d: int) -> tuple[Array, Array]:
-    """``PΣ^½`` and ``Σ^½Qᵀ`` where ``PΣQᵀ = (G + λ₃I)⁻¹C``, truncated at rank d."""
+    """Return ``PΣ^½`` and ``Σ^½Qᵀ`` of ``PΣQᵀ = (G + λ₃I)⁻¹C``, truncated to rank d."""
     ridge = problem.C / (problem.g + problem.lam3)[:, None]
     P, sigma, Qt = scipy.linalg.svd(ridge, full_matrices=False, check_finite=False)
     root = np.sqrt(sigma[:d])

@@ -1,4 +1,4 @@
-"""Use classifiers that users pass."""
+"""Helpers for classifiers that users pass."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def label_probabilities(model: BaseEstimator, X: Matrix, n_labels: int) -> Array
         return np.asarray(model.predict(X), dtype=float).reshape(-1, n_labels)
     P = model.predict_proba(X)
     if n_labels == 1 and not isinstance(P, list):
-        P = P[:, -1:]  # scikit-learn's classifiers put that of class 0 before it
+        P = P[:, -1:]  # scikit-learn returns class 0 first
     if isinstance(P, list) or P.shape != (X.shape[0], n_labels):
         raise TypeError(
             f"predict_proba of {type(model).__name__} does not return one column per "
