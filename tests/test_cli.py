@@ -281,7 +281,7 @@ def test_missing_values_are_filled_as_in_training(tmp_path):
     ]
     np.testing.assert_allclose(found[0], found[1], atol=1e-10)
     note = run("predict", tmp_path / "m.homi", tmp_path / "gaps.csv").stderr
-    assert "unknown words are imputed: 1 in 'a', 1 in 'colour'." in note
+    assert "unknown words were imputed: 1 in 'a', 1 in 'colour'." in note
     assert not run("predict", tmp_path / "m.homi", tmp_path / "filled.csv").stderr
 
 

@@ -6,8 +6,10 @@ import gzip
 import io
 import json
 import lzma
+import os
 import re
 import shlex
+import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -200,6 +202,34 @@ def test_what_is_certainly_tags():
     assert not are_tags(["Rome, Italy", "Oslo, Norway"])
     assert not are_tags(["a", "b"])
     assert not are_tags([])
+    texts = [f"On day {i}, note {i}, we saw {i} birds" for i in range(20)]
+    assert not are_tags(["hello, world", "hello", "world", *texts])
+
+
+def test_a_column_that_is_nearly_there_is_named(tagged):
+    text = refused("fit", tagged / "posts.csv", "--tags", "tgas")
+    assert "has no column 'tgas'; did you mean 'tags'? It has 'body', 'tags'" in text
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no pty")
+def test_a_note_stands_on_a_line_of_its_own():
+    """A line of progress is on the terminal when the note comes."""
+    code = (
+        "import time; from homi.cli.terminal import working, print_note\n"
+        "with working('Predicting', quiet=False):\n"
+        "    time.sleep(0.3); print_note('Note: this.', quiet=False)"
+    )
+    ours, theirs = os.openpty()
+    environment = {**os.environ, "TERM": "xterm"}
+    subprocess.run(
+        [sys.executable, "-c", code], stderr=theirs, env=environment, check=True
+    )
+    os.close(theirs)
+    screen = os.read(ours, 10_000).decode()
+    os.close(ours)
+    assert "Predicting" in screen
+    before, _, _ = screen.partition("Note: this.")
+    assert before.endswith(("\n", "\x1b[2K"))
 
 
 def measured(n=60, seed=0):
@@ -654,7 +684,7 @@ def test_a_header_alone_and_a_single_tag_are_told(tmp_path):
     assert "has no rows" in refused("fit", path, "--tags", "tags")
     path.write_text("a,b,tags\n" + "1,2,x\n2,1,\n" * 10)
     words = ["fit", path, "--tags", "tags", "--paper", "-o", tmp_path / "m.homi"]
-    assert "one tag, 0.5 per row" in run(*words).stderr
+    assert "one tag, 0.5 per row" in run(*words).stdout
 
 
 @pytest.mark.parametrize("parsers", [tables, plain_csv])

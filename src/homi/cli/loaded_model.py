@@ -213,7 +213,7 @@ def _tell_unknown(unknown: list[str], file: File, *, quiet: bool) -> None:
 def _tell_imputed(columns: Columns, table: Table, *, quiet: bool) -> None:
     if imputed := columns.imputed(table):
         print_note(
-            "Note: values that are missing or unknown words are imputed: "
+            "Note: missing values and unknown words were imputed: "
             f"{text_of_counts(imputed)}.",
             quiet=quiet,
         )

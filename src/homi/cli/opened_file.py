@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
+from difflib import get_close_matches
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -167,8 +168,11 @@ class File:
     def position(self, name: str) -> int:
         """Return the position of a column."""
         if name not in self.names:
+            near = get_close_matches(name, self.names, n=1)
+            meant = f"did you mean {short(near[0])}? It" if near else "it"
             raise ValueError(
-                f"{self.path} has no column {short(name)}; it has {listed(self.names)}."
+                f"{self.path} has no column {short(name)}; {meant} has "
+                f"{listed(self.names)}."
             )
         return self.names.index(name)
 

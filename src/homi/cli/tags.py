@@ -130,7 +130,8 @@ def _listed(cell: str) -> list[str]:
 def are_tags(cells: Sequence[str]) -> bool:
     """Return True if cells certainly hold several tags each.
 
-    They do if every part of one of them is a part of another one, too.
+    They do if all parts of a cell are parts of other cells, too, and a quarter of all
+    different parts are. Texts with commas repeat few of theirs.
 
     Examples
     --------
@@ -143,6 +144,8 @@ def are_tags(cells: Sequence[str]) -> bool:
     except ValueError:
         return False
     counts = Counter(chain.from_iterable(parts))
+    if 4 * sum(count > 1 for count in counts.values()) < len(counts):
+        return False
     return any(len(own) > 1 and all(counts[p] > 1 for p in own) for own in parts)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import math
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -117,7 +118,7 @@ def printable(name: str) -> Text:
 def print_note(text: str, *, quiet: bool) -> None:
     """Print a line on stderr, beside the result."""
     if not quiet:
-        typer.echo(text, err=True)
+        print(text, file=sys.stderr)  # above a line of progress, which echo would not
 
 
 def tell_unlabeled(Y: Matrix, *, quiet: bool) -> None:

@@ -106,7 +106,7 @@ def waterfalls(
         Former name of ``center``.
     triangle : array of shape (n_features, n_features), optional
         Cholesky factor of the kernel matrix of landmarks, if x are kernel values: the
-        features are then contributions of landmarks by :func:`landmark_terms`.
+        features are then contributions of landmarks by ``landmark_terms``.
 
     Examples
     --------
