@@ -11,6 +11,7 @@ from scipy import sparse
 
 from homi.arrays import dense
 from homi.datasets import Dataset
+from homi.datasets.dataset import label_dtype
 
 
 def opened(path):
@@ -89,7 +90,7 @@ def assert_same(found, expected):
     assert found.feature_names == list(expected.feature_names)
     assert found.label_names == list(expected.label_names)
     assert found.X.dtype == np.float64
-    assert found.Y.dtype == np.int8
+    assert found.Y.dtype == label_dtype(found.Y.shape[1])
 
 
 def make(features, labels, n=5, is_sparse=False, seed=0):

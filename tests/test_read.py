@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
+from sklearn.preprocessing import LabelBinarizer
 
 from homi.arrays import dense
 from homi.datasets import Dataset, read, write
@@ -555,6 +556,18 @@ def test_npz_without_names_and_of_scipy(tmp_path):
         assert sparse.issparse(found.X) == (name == "sparse")
         expected = Dataset(X, Y, ["x0", "x1"], ["y0", "y1"])
         assert_same(found, expected)
+
+
+@pytest.mark.parametrize("labels", [128, 129])
+def test_scikit_learn_numbers_many_labels_in_the_type_of_Y(tmp_path, labels):
+    # scikit-learn 1.9 permutes columns of int8 where there are more than 128.
+    bits = np.random.default_rng(0).random((40, labels)) < 0.3
+    names = [f"y{j}" for j in range(labels)]
+    write(Dataset(np.ones((40, 1)), bits, ["a"], names), tmp_path / "many.csv")
+    Y = read(tmp_path / "many.csv", labels="y*").Y
+    assert Y.dtype == (np.int8 if labels == 128 else np.int16)
+    found = LabelBinarizer(sparse_output=True).fit_transform(Y)
+    np.testing.assert_array_equal(found.toarray(), bits)
 
 
 def test_npz_takes_names_as_bytes(tmp_path):

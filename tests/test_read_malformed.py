@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from homi.datasets import read
+from homi.datasets.dataset import label_dtype
 
 DENSE = b"""% Ten songs, and what they sound like.
 @relation 'songs: -C -3'
@@ -242,7 +243,7 @@ def outcome(directory, suffix, data, labels, xml=XML):
         return found
     X, Y, features, names = found
     assert X.dtype == np.float64
-    assert Y.dtype == np.int8
+    assert Y.dtype == label_dtype(Y.shape[1])
     assert X.shape == (len(Y), len(features))
     assert Y.shape == (len(Y), len(names))
     assert np.isfinite(X.data if sparse.issparse(X) else X).all()

@@ -23,7 +23,7 @@ class PreparedRows(NamedTuple):
     """Rows and labels of a data set, prepared by a protocol."""
 
     X: Matrix
-    Y: NDArray[np.int8]
+    Y: NDArray[np.signedinteger]
 
 
 class Split(NamedTuple):

@@ -72,7 +72,9 @@ def corrected_table(
     return table | _corrected(table, given, Y), int((Y != given.Y).sum())
 
 
-def _corrected(table: Fields, given: LabeledRows, Y: NDArray[np.int8]) -> Fields:
+def _corrected(
+    table: Fields, given: LabeledRows, Y: NDArray[np.signedinteger]
+) -> Fields:
     """Return the columns that change: of tags, or of labels as they write 0 and 1."""
     changed = Y != given.Y
     if given.tags is not None:
@@ -94,7 +96,7 @@ def _cells(decisions: File) -> list[tuple[str, ...]]:
     return list(zip(*columns, strict=True))
 
 
-def _written(cells: list[str], labels: NDArray[np.int8], value: int) -> str:
+def _written(cells: list[str], labels: NDArray[np.signedinteger], value: int) -> str:
     """Return the decision as the column writes it, such as yes."""
     for cell, label in zip(cells, labels, strict=True):
         if label == value:

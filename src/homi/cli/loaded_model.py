@@ -143,7 +143,9 @@ class LoadedModel:
         is_there = self.tags.name in file.names
         return None if has_columns and not is_there else self.tags.name
 
-    def labels(self, file: File, choice: TagChoice, *, quiet: bool) -> NDArray[np.int8]:
+    def labels(
+        self, file: File, choice: TagChoice, *, quiet: bool
+    ) -> NDArray[np.signedinteger]:
         """Return the labels of rows: known tags, or columns of 0 and 1."""
         name = self._tag_column(file, choice)
         if name is None or file.stated is not None:
@@ -196,7 +198,7 @@ class LoadedModel:
             )
         return decisions
 
-    def predictions(self, X: Matrix) -> NDArray[np.int8]:
+    def predictions(self, X: Matrix) -> NDArray[np.signedinteger]:
         """Return 1 where a label is predicted, else 0."""
         return predicted_labels(self.model, X, len(self.label_names)).astype(np.int8)
 

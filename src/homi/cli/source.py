@@ -41,7 +41,7 @@ class LabeledRows:
 
     path: Path
     parts: TableParts
-    Y: NDArray[np.int8]
+    Y: NDArray[np.signedinteger]
     label_names: list[str]
     dropped: list[str]
     tags: TagColumn | None = None
@@ -248,7 +248,7 @@ def _check_texts(file: File, labels: set[int], text: list[str]) -> None:
 
 
 #: Label columns, indicator matrix, names of labels, and the column of tags.
-_Labels = tuple[set[int], NDArray[np.int8], list[str], TagColumn | None]
+_Labels = tuple[set[int], NDArray[np.signedinteger], list[str], TagColumn | None]
 
 
 def _labels(file: File, choice: ColumnChoice, dropped: set[int]) -> _Labels:
@@ -333,7 +333,7 @@ def _with_zeros(table: Table, names: list[str], place: dict[str, int]) -> Table:
     return Table(names, wide[:, columns], {}, table.budget)
 
 
-def read_labels(file: File, names: list[str]) -> NDArray[np.int8]:
+def read_labels(file: File, names: list[str]) -> NDArray[np.signedinteger]:
     """Return the labels of a model in a file, in the order of the model."""
     with with_file_name(file.path):
         if file.stated is not None:
@@ -373,7 +373,7 @@ def read_known(
     return known
 
 
-def _stated(file: File, names: list[str]) -> NDArray[np.int8]:
+def _stated(file: File, names: list[str]) -> NDArray[np.signedinteger]:
     assert file.stated is not None
     table = indicators(file.stated)
     place = {name: j for j, name in enumerate(file.stated.names)}

@@ -80,7 +80,7 @@ class TagColumn:
             return json.dumps(list(tags), ensure_ascii=False)
         return self.separator.join(tags)
 
-    def cells(self, names: Sequence[str], Y: NDArray[np.int8]) -> list[str]:
+    def cells(self, names: Sequence[str], Y: NDArray[np.signedinteger]) -> list[str]:
         """Return the cell of each row of an indicator matrix."""
         labels = np.array(names, dtype=object)
         return [self.join(labels[row]) for row in Y.astype(bool)]
@@ -151,7 +151,7 @@ def are_tags(cells: Sequence[str]) -> bool:
 
 def known_tags(
     rows: Sequence[Sequence[str]], names: Sequence[str], budget: Budget | None
-) -> tuple[NDArray[np.int8], list[str]]:
+) -> tuple[NDArray[np.signedinteger], list[str]]:
     """Return the indicator matrix of known tags, and other tags, sorted."""
     if budget is not None:
         n, q = len(rows), len(names)

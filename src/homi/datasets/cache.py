@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from homi.atomic_write import whole_file
-from homi.datasets.dataset import Dataset
+from homi.datasets.dataset import Dataset, label_dtype
 
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 
@@ -235,7 +235,8 @@ def _packed(parsed: Parsed) -> dict[str, NDArray[Any]]:
 def _unpacked(arrays: Arrays) -> Parsed:
     about = json.loads(arrays["about"].tobytes())
     features, labels = about["feature_names"], about["label_names"]
-    Y = np.unpackbits(arrays["Y"], axis=1, count=len(labels)).view(np.int8)
+    bits = np.unpackbits(arrays["Y"], axis=1, count=len(labels)).view(np.int8)
+    Y = bits.astype(label_dtype(len(labels)), copy=False)
     shape = (len(Y), len(features))
     if "X" in arrays:
         X = arrays["X"].astype(about["dtype"])

@@ -21,9 +21,18 @@ class Dataset(NamedTuple):
     """Features X (dense, or CSR if the file is sparse), 0/1 labels Y, and names."""
 
     X: Matrix
-    Y: NDArray[np.int8]
+    Y: NDArray[np.signedinteger]
     feature_names: list[str]
     label_names: list[str]
+
+
+def label_dtype(n_labels: int) -> np.dtype[np.signedinteger]:
+    """Return int8, or int16 for more than 128 labels, and so on.
+
+    scikit-learn 1.9 numbers the labels in the dtype of Y: 129 of int8 overflow, and
+    its ``OneVsRestClassifier`` then fits permuted columns without an error.
+    """
+    return np.min_scalar_type(-max(1, n_labels))
 
 
 class Table(NamedTuple):

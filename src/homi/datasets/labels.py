@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from homi.datasets.dataset import Content, Labels, Table
+from homi.datasets.dataset import Content, Labels, Table, label_dtype
 from homi.datasets.files import short
 from homi.extras import optional
 
@@ -80,12 +80,14 @@ def label_names(path: Path) -> list[str]:
     return names
 
 
-def indicators(table: Table) -> NDArray[np.int8]:
+def indicators(table: Table) -> NDArray[np.signedinteger]:
     """Return the labels as 0 and 1; an error names the column, row and value."""
     is_sparse, (n_rows, n_labels) = sparse.issparse(table.values), table.values.shape
-    table.charge(3 * n_labels, f"its {n_rows:,} rows of {n_labels:,} labels")
+    dtype = label_dtype(n_labels)
+    size = (1 + 2 * dtype.itemsize) * n_labels
+    table.charge(size, f"its {n_rows:,} rows of {n_labels:,} labels")
     values = table.values.tocsc() if is_sparse else table.values
-    columns = np.empty((n_labels, n_rows), dtype=np.int8)
+    columns = np.empty((n_labels, n_rows), dtype=dtype)
     for j in range(n_labels):
         words = table.nominal.get(j)
         # An absent entry is the first declared value, which may be 1: {1,0}.

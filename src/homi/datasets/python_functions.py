@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from homi.datasets.dataset import Dataset
+from homi.datasets.dataset import Dataset, label_dtype
 
 NAME = "python-functions"
 
@@ -91,7 +91,8 @@ def python_functions() -> list[Function]:
 def as_dataset(functions: list[Function]) -> Dataset:
     """Return functions as a data set; X holds their texts."""
     names = sorted({tag for function in functions for tag in function.tags})
-    Y = np.array([[tag in f.tags for tag in names] for f in functions], dtype=np.int8)
+    given = [[tag in f.tags for tag in names] for f in functions]
+    Y = np.array(given, dtype=label_dtype(len(names)))
     texts = np.array([function.text for function in functions], dtype=object)
     return Dataset(texts, Y, ["text"], names)
 

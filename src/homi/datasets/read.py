@@ -80,8 +80,8 @@ def read(
     Returns
     -------
     Dataset
-        X as float64, dense or, if the file is sparse, CSR; Y as int8; the names of
-        features and labels, in the order of the file.
+        X as float64, dense or, if the file is sparse, CSR; Y as int8, or as int16
+        above 128 labels; the names of features and labels, in the order of the file.
 
     Raises
     ------
@@ -162,7 +162,7 @@ def table_parsers(path: Path) -> ModuleType:
 
 
 def _dataset(
-    X: Matrix, Y: NDArray[np.int8], features: list[str], labels: list[str]
+    X: Matrix, Y: NDArray[np.signedinteger], features: list[str], labels: list[str]
 ) -> Dataset:
     check_unique(features, "feature")
     check_unique(labels, "label")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse as sp
 from scipy.stats import norm
 
-from homi.datasets.dataset import Dataset
+from homi.datasets.dataset import Dataset, label_dtype
 from homi.typing import Matrix
 
 RandomState: TypeAlias = "int | np.random.RandomState | np.random.Generator | None"
@@ -188,7 +188,7 @@ def make_correlated_batches(
     noise: float = 0.3,
     sparse: bool = False,
     random_state: RandomState = None,
-) -> Iterator[tuple[Matrix, NDArray[np.int8]]]:
+) -> Iterator[tuple[Matrix, NDArray[np.signedinteger]]]:
     """Make the data of :func:`make_correlated` batch by batch.
 
     All batches share the parameters that ``make_correlated`` returns for the same
@@ -277,10 +277,10 @@ def _draw_pairs(rng: np.random.Generator, n: int, n_pairs: int) -> NDArray[np.in
 
 def _draw_rows(
     rng: np.random.Generator, parameters: Parameters, n_samples: int
-) -> tuple[Matrix, NDArray[np.int8]]:
+) -> tuple[Matrix, NDArray[np.signedinteger]]:
     n_features, n_labels = parameters.W.shape
     n_base = n_labels - len(parameters.parents)
-    Y = np.empty((n_samples, n_labels), dtype=np.int8)
+    Y = np.empty((n_samples, n_labels), dtype=label_dtype(n_labels))
     dense = np.empty((0 if parameters.sparse else n_samples, n_features))
     blocks = []
     step = max(1, _BLOCK // max(n_features, n_labels))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from homi.arrays import canonical, dense
-from homi.datasets.dataset import Dataset
+from homi.datasets.dataset import Dataset, label_dtype
 from homi.datasets.files import split_name, writing
 from homi.datasets.libsvm import NAMES
 from homi.extras import optional
@@ -87,7 +87,9 @@ def _checked(dataset: Dataset) -> Dataset:
         )
     if not np.isin(Y, (0, 1)).all():
         raise ValueError("Y must hold only 0 and 1; for -1/+1 labels pass Y > 0.")
-    return Dataset(X.astype(np.float64), Y.astype(np.int8), features, labels)
+    return Dataset(
+        X.astype(np.float64), Y.astype(label_dtype(len(labels))), features, labels
+    )
 
 
 def _arff(dataset: Dataset, file: IO[bytes]) -> None:
