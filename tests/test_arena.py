@@ -316,6 +316,18 @@ def test_the_page_of_partial_results(results):
     ]
 
 
+@pytest.mark.parametrize(
+    ("least", "datasets", "entries"), [(1, 2, 3), (2, 2, 3), (3, 3, 2), (9, 3, 2)]
+)
+def test_most_entries_that_share_some_data_sets(
+    results, monkeypatch, least, datasets, entries
+):
+    monkeypatch.setattr(arena, "_FEW", least)
+    every = results.experiment.datasets
+    found = arena.choose(results, every, most_entries=True)
+    assert (len(found.datasets), len(found.methods)) == (datasets, entries)
+
+
 def test_large_data_sets_have_fewer_folds():
     experiment = replace(SMALL, large=Large(5000, 2))
     assert experiment.folds_of("yeast") == 3

@@ -28,6 +28,9 @@ from homi.metrics import METRICS
 #: The entry that all others are compared with.
 OURS = "arena-homicv"
 
+#: Least data sets of a comparison of most entries.
+_FEW = 4
+
 #: Metrics of rankings, then of label sets and probabilities, with titles.
 RANKING = {
     "ranking_loss": "Ranking loss",
@@ -111,20 +114,27 @@ def read(file: Path, directory: Path) -> Results:
     return Results(pd.DataFrame(rows), experiment, pd.DataFrame(made))
 
 
-def choose(results: Results, datasets: Sequence[str]) -> Chosen:
-    """Return the largest comparison without gaps: most data sets times rivals."""
+def choose(
+    results: Results, datasets: Sequence[str], *, most_entries: bool = False
+) -> Chosen:
+    """Return a comparison without gaps: most data sets times rivals.
+
+    With ``most_entries`` the most entries that share four data sets, or all there are.
+    """
     there = results.whole().reindex(datasets, fill_value=False)
     there = there[there.get(OURS, False)] if OURS in there else there.iloc[:0]
     order = there.sum(axis=1).sort_values(ascending=False, kind="stable").index
-    best = Chosen([], [])
+    best, most = Chosen([], []), (0, 0)
     for k in range(1, len(order) + 1):
         methods = there.loc[order[:k]].all()
         found = Chosen(
             [d for d in datasets if d in order[:k]], [*methods[methods].index]
         )
-        size = len(found.datasets) * (len(found.methods) - 1)
-        if size >= len(best.datasets) * (len(best.methods) - 1):
-            best = found
+        size = (k * (len(found.methods) - 1), k)
+        if most_entries:
+            size = (len(found.methods) if k >= min(_FEW, len(order)) else 0, k)
+        if size >= most:
+            best, most = found, size
     listed = [m for m in results.experiment.methods if m in best.methods]
     return best._replace(methods=listed)
 
