@@ -1,6 +1,7 @@
 """Predictions given known labels: HOMICV, HOMI, any classifier, data frames, files."""
 
 import re
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -63,9 +64,15 @@ CLASSIFIERS = [
 ]
 
 
+@cache
+def fitted_once(classifier):
+    """The classifier, fitted to all labels; tests leave it as it is."""
+    return classifier.fit(X, Y)
+
+
 @pytest.mark.parametrize("classifier", CLASSIFIERS, ids=lambda c: str(c)[:40])
 def test_known_labels_help_to_predict_the_others(classifier):
-    fitted = classifier.fit(X, Y)
+    fitted = fitted_once(classifier)
     known = half()
     unknown = np.isnan(known)
     plain, given = fitted.predict_proba(NEW), fitted.predict_proba(NEW, known=known)
@@ -82,7 +89,7 @@ def test_known_labels_help_to_predict_the_others(classifier):
 
 @pytest.mark.parametrize("classifier", CLASSIFIERS[:4], ids=lambda c: str(c)[:40])
 def test_nothing_known_is_the_plain_prediction_and_all_known_is_as_given(classifier):
-    fitted = classifier.fit(X, Y)
+    fitted = fitted_once(classifier)
     nothing = np.full(TRUE.shape, np.nan)
     for method in ("predict_proba", "decision_function", "predict"):
         call = getattr(fitted, method)
@@ -233,7 +240,9 @@ def test_scikit_learn_with_calibration():
     why = "copies of a row can be in different folds; a weighted row is in one"
     kinds = ("dense", "sparse")
     names = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in kinds]
-    contract_checks.check(HOMI(calibration="sigmoid"), dict.fromkeys(names, why))
+    contract_checks.check_parameters(
+        HOMI(calibration="sigmoid"), dict.fromkeys(names, why)
+    )
 
 
 @pytest.mark.parametrize("strategy", ["per_label", "global", "top_k"])
@@ -385,7 +394,7 @@ def test_scikit_learn():
 @pytest.mark.parametrize("classifier", CLASSIFIERS[:3], ids=lambda c: str(c)[:40])
 def test_a_file_keeps_it(classifier, tmp_path):
     pytest.importorskip("safetensors")
-    fitted = classifier.fit(X, Y)
+    fitted = fitted_once(classifier)
     save(fitted, tmp_path / "m.homi")
     loaded = load_model(tmp_path / "m.homi")
     for known in (half(), None):
