@@ -57,6 +57,7 @@ def test_files_give_the_model_of_all_rows(name, rows, whole, tmp_path):
         whole = HOMICV(**MODEL.get_params()).fit(X, rows[1])
     assert_same(model, whole, X)
     assert list(dict.fromkeys(stages)) == ["sample", "moments", "scores"]
+    assert model.held_out_labels_["label"] == model.label_names_.tolist()
 
 
 def test_few_rows_are_fitted_in_memory(rows):
