@@ -345,7 +345,7 @@ FORESTS = {"quick_start", "thresholds", "index"}
 def test_the_page_can_be_followed(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     if page in FORESTS:
-        monkeypatch.setattr(final_odds, "_TREES", ALL_TREES)
+        monkeypatch.setattr(final_odds, "TREES", ALL_TREES)
     follow(page)
     assert {path.name for path in tmp_path.iterdir()} == LEAVES[page]
 
