@@ -97,9 +97,13 @@ def _grown(
 ) -> Forest | None:
     rows = rows_in_memory(batches)
     if rows is None:
+        if trees:
+            search.leave_out("trees", "not grown: they need all rows in memory")
         return None
     labels = chosen.labels if is_whole(batches) else rows.Y
     if not _has_room(labels, trees):
+        if trees:
+            search.leave_out("trees", "not grown: the labels in their leaves are many")
         return None
     grow = partial(
         Forest.fit,
