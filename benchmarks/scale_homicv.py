@@ -199,8 +199,8 @@ def estimates(compared: list[dict[str, Any]]) -> str:
     rates = Rates(*measure_rates())
     lines += [
         "\nEstimates for dense rows on the same machine, "
-        f"{rates.product / 1e9:.0f} · 10⁹ operations per second in a product. With more "
-        "than 20,000 rows, no trees: in memory, up to 133,333 labels of rows have "
+        f"{rates.product / 1e9:.0f} · 10⁹ operations per second in a product. With "
+        "more than 20,000 rows, no trees: in memory, up to 133,333 labels of rows have "
         "trees too, and `homi doctor --plan` counts them.\n",
         "| rows | features | labels | `HOMICV(trees=False)`, s | `HOMICV()`, s "
         "| memory, GiB |",

@@ -164,12 +164,12 @@ def _has_room(Y: Matrix, trees: bool | str) -> bool:
     """Return True if trees were requested, or there is memory for them."""
     if isinstance(trees, bool):
         return trees
-    return can_grow_trees(Y.nnz if sparse.issparse(Y) else np.count_nonzero(Y))
+    return can_grow_trees(int(Y.nnz if sparse.issparse(Y) else np.count_nonzero(Y)))
 
 
 def can_grow_trees(positives: int) -> bool:
     """Return True if the leaves of all trees have room for this many labels of rows."""
-    return float(TREES) * int(positives) <= _MOST_VALUES
+    return float(TREES) * positives <= _MOST_VALUES
 
 
 def _all_scores(

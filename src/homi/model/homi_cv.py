@@ -289,8 +289,9 @@ class HOMICV(ExplainMixin, SummaryMixin, AddLabelCVMixin):
             ``missing_labels="ignore"``.
         sample_weight : array-like of shape (n_samples,) or float, default=None
             Weights of the rows: one of weight w counts as w equal rows, and one of
-            weight 0 not at all. A row is left out with all its weight. Metrics other than "neg_log_loss" and
-            "neg_mean_squared_error" ignore them. None for 1 each.
+            weight 0 not at all. A row is left out with all its weight. Metrics other
+            than "neg_log_loss" and "neg_mean_squared_error" ignore them. None for 1
+            each.
         label_weight : array-like of shape (n_labels,), default=None
             Weights of the labels' squared errors, as in :class:`HOMI`, instead of those
             chosen.
