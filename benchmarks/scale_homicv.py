@@ -164,7 +164,7 @@ def data_point(name: str) -> dict[str, Any]:
 
     X, Y, *_ = load(name)
     stored = int(X.nnz if sparse.issparse(X) else X.size)
-    size = Size(X.shape[0], X.shape[1], Y.shape[1], stored)
+    size = Size(*X.shape, Y.shape[1], stored, int(Y.sum()))
     planned = plan(size, measure_rates())
     found: dict[str, Any] = {"name": name, "size": size, "planned": planned}
     for key, trees in (("plain", False), ("trees", "auto")):
@@ -199,7 +199,9 @@ def estimates(compared: list[dict[str, Any]]) -> str:
     rates = Rates(*measure_rates())
     lines += [
         "\nEstimates for dense rows on the same machine, "
-        f"{rates.product / 1e9:.0f} · 10⁹ operations per second in a product:\n",
+        f"{rates.product / 1e9:.0f} · 10⁹ operations per second in a product. With "
+        "more than 20,000 rows, no trees: in memory, up to 133,333 labels of rows have "
+        "trees too, and `homi doctor --plan` counts them.\n",
         "| rows | features | labels | `HOMICV(trees=False)`, s | `HOMICV()`, s "
         "| memory, GiB |",
         "| --- | --- | --- | --- | --- | --- |",

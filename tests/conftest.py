@@ -198,14 +198,14 @@ def cache_of_the_tests(tmp_path_factory):
 
 
 #: Trees of a forest of HOMICV, and how many most tests grow.
-ALL_TREES, FEW_TREES = final_odds._TREES, 20
+ALL_TREES, FEW_TREES = final_odds.TREES, 20
 
 
 @pytest.fixture(autouse=True, scope="session")
 def forests_of_the_tests():
     """Forests are small where a test does not ask for ``all_trees``."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(final_odds, "_TREES", FEW_TREES)
+        patch.setattr(final_odds, "TREES", FEW_TREES)
         yield
 
 
@@ -213,7 +213,7 @@ def forests_of_the_tests():
 def all_trees():
     """As many trees as HOMICV grows for a user, until the module ends."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(final_odds, "_TREES", ALL_TREES)
+        patch.setattr(final_odds, "TREES", ALL_TREES)
         yield
 
 

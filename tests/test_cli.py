@@ -137,6 +137,7 @@ def test_linear_models_hold_no_row(here, tmp_path):
     assert tried == {None}
     assert "trees" not in model.search_report_["stage"]
     assert model.forest_ is None
+    assert model.held_out_labels_["label"] == model.label_names_.tolist()
 
 
 def test_the_papers_settings_are_those_of_the_library(here, tmp_path):

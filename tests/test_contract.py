@@ -392,6 +392,22 @@ def test_names_of_a_data_frame_are_kept(name, frame, rows):
         model.predict(X[columns[::-1]])
 
 
+@pytest.mark.parametrize("name", ["HOMI", "HOMICV", "TunedThresholds", "LEML"])
+def test_rows_of_data_frames_in_another_order_are_not_silent(name, rows):
+    X, Y = pd.DataFrame(rows[0]), pd.DataFrame(rows[1].astype(int), columns=[*"pqrs"])
+    X.columns = list("abcde")
+    model = TunedThresholds(make("LEML")) if name == "TunedThresholds" else make(name)
+    model.fit(X, Y)
+    shuffled = Y.sample(frac=1, random_state=0)
+    with pytest.warns(UserWarning, match=r"another order.*y\.loc\[X\.index\]"):
+        clone(model).fit(X, shuffled)
+    with pytest.warns(UserWarning, match="another order"):
+        model.score(X, shuffled)
+    assert clone(model).fit(X, shuffled.to_numpy()).score(X, Y) >= 0.0
+    with pytest.raises(ValueError, match="y has its labels in another order"):
+        model.score(X, Y[[*"qprs"]])
+
+
 @every
 @pytest.mark.parametrize("dtype", [bool, np.uint16])
 def test_integers_come_back_in_their_own_type(name, dtype, rows):

@@ -354,7 +354,7 @@ def first_rows(name):
 def test_the_page_can_be_followed(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     if page in FORESTS:
-        monkeypatch.setattr(final_odds, "_TREES", ALL_TREES)
+        monkeypatch.setattr(final_odds, "TREES", ALL_TREES)
     if page == "explaining":  # its command fits all of the rows that there are
         for module in (datasets, explain_subject):
             monkeypatch.setattr(module, "load", first_rows)

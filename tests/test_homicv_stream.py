@@ -7,6 +7,7 @@ import time
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
 import stream_worker
 from homi import HOMICV, fit_stream
@@ -57,6 +58,14 @@ def test_files_give_the_model_of_all_rows(name, rows, whole, tmp_path):
         whole = HOMICV(**MODEL.get_params()).fit(X, rows[1])
     assert_same(model, whole, X)
     assert list(dict.fromkeys(stages)) == ["sample", "moments", "scores"]
+    assert model.held_out_labels_["label"] == model.label_names_.tolist()
+
+
+def test_the_report_says_that_trees_are_left_out(rows):
+    model = fit_stream(cut(*rows), clone(MODEL).set_params(trees="auto"))
+    report = dict(zip(*map(model.search_report_.get, ("stage", "note")), strict=True))
+    assert report["trees"] == "not grown: they need all rows in memory"
+    assert model.forest_ is None
 
 
 def test_few_rows_are_fitted_in_memory(rows):

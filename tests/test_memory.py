@@ -91,6 +91,14 @@ def test_few_rows_have_trees_and_no_passes():
     assert "two passes over 50,000 rows" in plan(Size(50_000, 9, 2, 9), RATES).route
 
 
+def test_trees_are_planned_where_they_are_grown():
+    few, many = 60_000, 6_000_000
+    grown = plan(Size(50_000, 9, 2, 450_000, few), RATES)
+    assert grown.seconds < grown.seconds_with_trees
+    left_out = plan(Size(12_000, 9, 983, 108_000, many), RATES)
+    assert left_out.seconds == left_out.seconds_with_trees
+
+
 def test_sparse_rows_cost_less_than_dense_ones():
     thin = plan(Size(100_000, 50_000, 100, 10**7), RATES)
     dense = plan(Size(100_000, 50_000, 100, 5 * 10**9), RATES)

@@ -4,6 +4,7 @@ import pickle
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
 import sklearn.metrics
@@ -305,6 +306,18 @@ def test_containers_of_labels_are_equal(name):
 def test_containers_of_scores_are_equal(name, container):
     value = METRICS[name](Y, CONTAINERS[container](S))
     assert value == pytest.approx(BY_HAND[name])
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_data_frames_in_another_order_are_not_silent(name):
+    names = [f"label {j}" for j in range(Y.shape[1])]
+    truth = pd.DataFrame(Y, columns=names)
+    output = pd.DataFrame(second_argument(name), columns=names)
+    assert METRICS[name](truth, output) == pytest.approx(BY_HAND[name])
+    with pytest.raises(ValueError, match="has its labels in another order"):
+        METRICS[name](truth, output[names[::-1]])
+    with pytest.warns(UserWarning, match="has the index of Y_true in another order"):
+        METRICS[name](truth, output[::-1])
 
 
 @pytest.mark.parametrize("name", TAKES_SCORES)

@@ -108,6 +108,16 @@ def test_others_say_why_they_take_none(name, rows):
         CLASSES[name]().fit(X, Y, other=w)
 
 
+@pytest.mark.parametrize("name", sorted(set(CLASSES) - {"HOMI", "HOMICV"}))
+def test_compared_methods_say_that_they_take_no_weights_of_labels(name, rows):
+    X, Y, _ = rows
+    weight = np.ones(Y.shape[1])
+    with pytest.raises(ValueError, match=rf"{name} takes no label_weight: its losses"):
+        CLASSES[name]().fit(X, Y, label_weight=weight)
+    with pytest.raises(TypeError, match=rf"{name}.fit\(\) got an unexpected.*'other'"):
+        CLASSES[name]().fit(X, Y, other=weight)
+
+
 def test_classifiers_inside_say_if_they_take_none(rows):
     X, Y, w = rows
     for name in ("BinaryRelevance", "ClassifierChain", "EnsembleOfChains"):

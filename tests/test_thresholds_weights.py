@@ -244,6 +244,23 @@ def test_missing_labels_of_a_classifier_that_ignores_them(rows, cv):
     TunedThresholds(make_pipeline(StandardScaler(), inner), cv=3).fit(X, hidden, w)
 
 
+@pytest.mark.parametrize("cv", ["own", 3])
+def test_weights_of_labels_reach_the_classifier(rows, cv):
+    X, Y, _ = rows
+    weight = np.geomspace(0.01, 100, 4)
+    model = HOMICV(kernels=(), betas=(), trees=False)
+    fitted = TunedThresholds(model, cv=cv).fit(X, Y, label_weight=weight)
+    inner = HOMICV(**model.get_params()).fit(X, Y, label_weight=weight)
+    scores = inner.decision_function(X)
+    np.testing.assert_allclose(fitted.estimator_.decision_function(X), scores)
+    again = TunedThresholds(model.fit(X, Y), cv=cv).fit(X, Y, label_weight=weight)
+    np.testing.assert_allclose(again.decision_function(X), fitted.decision_function(X))
+    plain = TunedThresholds(model, cv=cv).fit(X, Y)
+    assert np.abs(plain.decision_function(X) - fitted.decision_function(X)).max() > 1e-3
+    with pytest.raises(TypeError, match="takes no label_weight"):
+        TunedThresholds(KNeighborsClassifier()).fit(X, Y, label_weight=weight)
+
+
 def test_what_cannot_be_done_is_said(rows):
     X, Y, w = rows
     hidden = np.where(np.arange(360).reshape(90, 4) % 5, Y, np.nan)

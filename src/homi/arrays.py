@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from numbers import Real
 from typing import Any
 
@@ -58,6 +59,21 @@ def as_numbers(values: NDArray[Any]) -> NDArray[Any]:
 def columns_of(Y: Matrix, columns: Indices) -> Array:
     """Return some columns as a dense array."""
     return dense(Y[:, columns])
+
+
+def check_label_order(columns: object, names: object, what: str) -> None:
+    """Raise ValueError for the columns of a data frame that are names in another order.
+
+    Anything but columns or names, such as None, is not compared.
+    """
+    if not isinstance(columns, Iterable) or not isinstance(names, Iterable):
+        return
+    found, expected = list(columns), list(names)
+    if found != expected and set(found) == set(expected):
+        raise ValueError(
+            f"{what} has its labels in another order, {found[:3]}… for "
+            f"{expected[:3]}…; reorder its columns."
+        )
 
 
 def check_text(values: Values) -> None:

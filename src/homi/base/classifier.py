@@ -15,11 +15,13 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from homi import memory
+from homi.arrays import check_label_order
 from homi.base.named_predictions import NamedPredictionsMixin, like_frame
 from homi.base.tags import indicator_of, tag_rows
 from homi.base.targets import Target, check_target
 from homi.base.validation import check_rows, checks_parameters
 from homi.typing import Array, Indices, Mask, Matrix, MatrixLike, Names
+from homi.warn import warn_of_row_order
 
 if TYPE_CHECKING:
     from homi.explorer.why import Explanation
@@ -88,6 +90,7 @@ class MultiLabelClassifier(
         rows = check_rows(self, X, reset=True)
         target = check_target(Y, unknown=unknown)
         check_consistent_length(rows, target.indicator)
+        warn_of_row_order(X, Y)
         needed = partial(self._least_bytes, *rows.shape)
         memory.check_labels(needed, target.indicator.shape[1], type(self).__name__)
         self._keep_target(target)
@@ -225,6 +228,9 @@ class MultiLabelClassifier(
             Between 0 and 1.
         """
         if (tags := tag_rows(y)) is None:
+            warn_of_row_order(X, y)
+            names = getattr(self, "label_names_", None)
+            check_label_order(getattr(y, "columns", None), names, "y")
             return float(super().score(X, y, sample_weight))
         known, others = indicator_of(tags, self.label_names_)
         right = (known == np.asarray(self.predict(X))).all(axis=1) & ~others

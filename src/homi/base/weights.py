@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Self
 
@@ -24,7 +25,11 @@ class SampleWeightMixin:
 
     @checks_parameters
     def fit(
-        self, X: MatrixLike, y: MatrixLike, sample_weight: ArrayLike | None = None
+        self,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: ArrayLike | None = None,
+        **unsupported: object,
     ) -> Self:
         """Fit the classifier.
 
@@ -37,6 +42,8 @@ class SampleWeightMixin:
         sample_weight : array-like of shape (n_samples,) or float, default=None
             Weights of the rows: one of weight w counts as w equal rows, and one of
             weight 0 not at all. None for 1 each.
+        **unsupported
+            Nothing more; ``label_weight`` is an error that says why.
 
         Returns
         -------
@@ -44,6 +51,7 @@ class SampleWeightMixin:
             The fitted classifier.
         """
         this: Any = self
+        _refuse_others(self, unsupported)
         rows, target = this._check_fit_input(X, y)
         weights = check_sample_weight(sample_weight, rows.shape[0])
         rows, Y, weights = drop_zero_weight(rows, target.indicator, weights)
@@ -67,7 +75,8 @@ class UnweightedMixin:
         y : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples,)
             Labels: 0/1 or boolean with one column per label, or 1-D classes.
         **unsupported
-            Nothing more; ``sample_weight`` is an error that says why.
+            Nothing more; ``sample_weight`` and ``label_weight`` are errors that say
+            why.
 
         Returns
         -------
@@ -80,8 +89,24 @@ class UnweightedMixin:
                 f"{name} takes no sample_weight: {self._unweighted}; leave it out, or "
                 f"use one of {', '.join(WEIGHTED)}."
             )
-        fitted: Self = super().fit(X, y, **unsupported)  # type: ignore[misc]
+        _refuse_others(self, unsupported)
+        fitted: Self = super().fit(X, y)  # type: ignore[misc]
         return fitted
+
+
+def _refuse_others(model: object, given: Mapping[str, object]) -> None:
+    """Raise an error for arguments of ``fit`` that no compared method takes."""
+    name = type(model).__name__
+    others = [key for key in given if key != "label_weight"]
+    if others:
+        raise TypeError(
+            f"{name}.fit() got an unexpected keyword argument {others[0]!r}"
+        )
+    if given.get("label_weight") is not None:
+        raise ValueError(
+            f"{name} takes no label_weight: its losses count all labels alike; leave "
+            "it out, or use HOMICV or HOMI."
+        )
 
 
 def check_sample_weight(sample_weight: ArrayLike | None, n: int) -> Array | None:

@@ -156,7 +156,8 @@ def size_of(recipe: Recipe, given: LabeledRows) -> Size:
     if vectors is not None:
         n_columns, n_dense = n_columns + vectors.shape[1], n_dense + vectors.size
     n_labels = len(given.label_names)
-    return Size(n, n_columns + n_words, n_labels, n_dense + stored)
+    positives = int((given.Y > 0).sum())
+    return Size(n, n_columns + n_words, n_labels, n_dense + stored, positives)
 
 
 def _text_size(recipe: Recipe, texts: Sequence[str]) -> tuple[int, int]:
@@ -272,6 +273,7 @@ def name_labels(model: Any, names: Sequence[str]) -> None:
         name_labels(model.estimator_, names)
     elif isinstance(model, HOMICV):
         name_labels(model.best_estimator_, names)
+        model.held_out_labels_["label"] = list(names)
 
 
 def last_step(model: Any) -> Any:

@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from homi.arrays import as_numbers, dense
+from homi.arrays import as_numbers, check_label_order, dense
 from homi.typing import Matrix, MatrixLike
+from homi.warn import warn_of_row_order
 
 Values: TypeAlias = NDArray[Any]
 
@@ -24,6 +25,7 @@ def check_option(what: str, value: str, allowed: tuple[str, ...]) -> None:
 
 def check_labels(Y_true: MatrixLike, Y_pred: MatrixLike) -> tuple[Values, Values]:
     """Return both as bool arrays of the same shape."""
+    _check_same_names("Y_pred", Y_true, Y_pred)
     Y, P = as_indicator("Y_true", Y_true), as_indicator("Y_pred", Y_pred)
     _check_same_shape("Y_pred", Y, P)
     return Y, P
@@ -31,6 +33,7 @@ def check_labels(Y_true: MatrixLike, Y_pred: MatrixLike) -> tuple[Values, Values
 
 def check_scores(Y_true: MatrixLike, scores: MatrixLike) -> tuple[Values, Values]:
     """Return a bool array and a finite float array of the same shape."""
+    _check_same_names("scores", Y_true, scores)
     Y, S = as_indicator("Y_true", Y_true), _as_matrix("scores", scores)
     _check_same_shape("scores", Y, S)
     if S.dtype.kind not in "biuf":
@@ -51,6 +54,7 @@ def score_blocks(
     Y_true: MatrixLike, scores: MatrixLike
 ) -> Iterator[tuple[Values, Values]]:
     """Yield what ``check_scores`` returns, a block of rows at a time."""
+    _check_same_names("scores", Y_true, scores)
     Y, S = _sliceable(Y_true), _sliceable(scores)
     if _has_no_blocks(Y) or Y.shape != S.shape:
         check_scores(Y, S)
@@ -113,6 +117,14 @@ def as_indicator(name: str, matrix: MatrixLike) -> Values:
             f"for -1/+1 labels, or for scores, pass {name} > 0."
         )
     return positive
+
+
+def _check_same_names(name: str, Y_true: MatrixLike, other: MatrixLike) -> None:
+    """Check that two data frames have rows and labels in the same order."""
+    check_label_order(
+        getattr(other, "columns", None), getattr(Y_true, "columns", None), name
+    )
+    warn_of_row_order(Y_true, other, "Y_true", name)
 
 
 def _check_same_shape(name: str, Y: Values, other: Values) -> None:

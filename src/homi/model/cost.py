@@ -16,6 +16,7 @@ from scipy.special import expit
 from homi.model.batches import SAMPLE_ROWS
 from homi.model.block_scores import COLUMNS, MANY_ROWS
 from homi.model.candidate_features import SEARCH_ROWS
+from homi.model.final_odds import TREES, can_grow_trees
 from homi.model.logistic import is_few_products
 
 #: Evaluations of a sigmoid that cost as much as all work on a score of a row and a
@@ -35,9 +36,6 @@ _EIGEN = 22.0
 #: Evaluations of a sigmoid that cost as much as what every search does.
 _FIXED = 5e7
 
-#: Trees of a forest.
-_TREES = 300
-
 #: Bytes that the libraries take.
 _LIBRARIES = 250 * 2**20
 
@@ -51,12 +49,16 @@ class Rates(NamedTuple):
 
 
 class Size(NamedTuple):
-    """Size of a data set; ``stored`` counts values that are not zero."""
+    """Size of a data set; ``stored`` counts values that are not zero.
+
+    ``positives`` counts labels of rows; None where it is unknown.
+    """
 
     rows: int
     features: int
     labels: int
     stored: int
+    positives: int | None = None
 
 
 class Plan(NamedTuple):
@@ -82,7 +84,7 @@ def measure_rates() -> Rates:
 
 def plan(size: Size, rates: Rates, n_components: int = 1500) -> Plan:
     """Estimate the fit of ``HOMICV()`` with and without trees."""
-    n, m, n_labels, stored = size
+    n, m, n_labels, stored, positives = size
     held, large = min(n, SAMPLE_ROWS), n > SAMPLE_ROWS
     p = min(n_components, n)
     # Products with sparse rows cost as many operations as values are stored.
@@ -100,11 +102,12 @@ def plan(size: Size, rates: Rates, n_components: int = 1500) -> Plan:
         scores += _LOGISTIC * stored
     sigmoids = scores * n_labels + _FIXED
     seconds = operations / rates.product + sigmoids * rates.sigmoid + city
-    nodes = _TREES * n * np.log2(n + 1) * np.sqrt(m) * _NODE
+    nodes = TREES * n * np.log2(n + 1) * np.sqrt(m) * _NODE
     trees = (nodes + n * n_labels * _BLEND) * rates.sigmoid
+    grows = not large if positives is None else can_grow_trees(positives)
     given = (12 if stored < n * m else 8) * stored + 8 * n * n_labels
     room = 8 * (held * (3 * p + 6 * n_labels) + 6 * p * p) + _LIBRARIES
-    return Plan(_route(size), seconds, seconds + (0 if large else trees), given + room)
+    return Plan(_route(size), seconds, seconds + grows * trees, given + room)
 
 
 def _route(size: Size) -> str:

@@ -23,7 +23,7 @@ from homi.typing import Matrix
 T = TypeVar("T")
 
 #: Trees of a forest, and most labels in all of their leaves.
-_TREES, _MOST_VALUES = 300, 4e7
+TREES, _MOST_VALUES = 300, 4e7
 
 
 class FinalOdds(NamedTuple):
@@ -97,15 +97,19 @@ def _grown(
 ) -> Forest | None:
     rows = rows_in_memory(batches)
     if rows is None:
+        if trees:
+            search.leave_out("trees", "not grown: they need all rows in memory")
         return None
     labels = chosen.labels if is_whole(batches) else rows.Y
     if not _has_room(labels, trees):
+        if trees:
+            search.leave_out("trees", "not grown: the labels in their leaves are many")
         return None
     grow = partial(
         Forest.fit,
         rows.X,
         np.asarray(dense(labels), dtype=np.float64),
-        n_trees=_TREES,
+        n_trees=TREES,
         seed=seed,
         sample_weight=rows.weights,
         n_jobs=n_jobs,
@@ -160,8 +164,12 @@ def _has_room(Y: Matrix, trees: bool | str) -> bool:
     """Return True if trees were requested, or there is memory for them."""
     if isinstance(trees, bool):
         return trees
-    ones = int(Y.nnz if sparse.issparse(Y) else np.count_nonzero(Y))
-    return float(_TREES) * ones <= _MOST_VALUES
+    return can_grow_trees(int(Y.nnz if sparse.issparse(Y) else np.count_nonzero(Y)))
+
+
+def can_grow_trees(positives: int) -> bool:
+    """Return True if the leaves of all trees have room for this many labels of rows."""
+    return float(TREES) * positives <= _MOST_VALUES
 
 
 def _all_scores(

@@ -112,7 +112,8 @@ class HOMICV(ExplainMixin, SummaryMixin, AddLabelCVMixin):
         they are.
     time_budget : float in (0, inf) or None, default=None
         Seconds after which no further candidate is tried, with a warning. Every λ of
-        the first features is always tried: a ridge regression with a chosen penalty.
+        the first features is always tried: a ridge regression with a chosen penalty,
+        in ``n_components`` directions with more than 3,000 features and rows.
     missing_labels : {"error", "ignore"}, default="error"
         What NaN in Y means. ``"ignore"``: the label is not known. It is filled in from
         the row's features and known labels, as in :class:`HOMI`, to fit regressions and
@@ -288,8 +289,9 @@ class HOMICV(ExplainMixin, SummaryMixin, AddLabelCVMixin):
             ``missing_labels="ignore"``.
         sample_weight : array-like of shape (n_samples,) or float, default=None
             Weights of the rows: one of weight w counts as w equal rows, and one of
-            weight 0 not at all. Metrics other than "neg_log_loss" and
-            "neg_mean_squared_error" ignore them. None for 1 each.
+            weight 0 not at all. A row is left out with all its weight. Metrics other
+            than "neg_log_loss" and "neg_mean_squared_error" ignore them. None for 1
+            each.
         label_weight : array-like of shape (n_labels,), default=None
             Weights of the labels' squared errors, as in :class:`HOMI`, instead of those
             chosen.

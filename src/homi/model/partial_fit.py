@@ -27,7 +27,7 @@ from homi.model.requires import check, unmet
 from homi.model.route import Fitted, choose_route
 from homi.model.rows_input import Built
 from homi.typing import Matrix, MatrixLike, RandomState
-from homi.warn import warn
+from homi.warn import warn, warn_of_row_order
 
 if TYPE_CHECKING:
     from homi.model.route import Route
@@ -217,16 +217,17 @@ def _checked(
             f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 "
             "is required: leave empty batches out."
         )
-    X = check_rows(model, X, reset=first)
+    rows = check_rows(model, X, reset=first)
     target = batch_target(y, _known_classes(model, classes, first))
-    check_consistent_length(X, target.indicator)
+    check_consistent_length(rows, target.indicator)
+    warn_of_row_order(X, y)
     if first:
         model._keep_target(target)
     else:
         check_same(
             target, model.label_names_, model.target_encoding_, hasattr(y, "columns")
         )
-    return X, target.indicator
+    return rows, target.indicator
 
 
 def _known_classes(

@@ -154,6 +154,10 @@ class Search:
         self.was_cut_short = self.was_cut_short or was_cut_short
         return done
 
+    def leave_out(self, name: str, note: str) -> None:
+        """Add a stage to the report that a rule left out."""
+        self.stages.append(Stage(name, 0, self.best.value, 0.0, False, 0, note))
+
     def _tell(self, row: Stage) -> None:
         left = self.deadline - time.monotonic()
         more = f", {max(left, 0.0):.0f} s left" if np.isfinite(left) else ""

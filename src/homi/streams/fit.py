@@ -77,8 +77,8 @@ def fit_stream(
 
     HOMICV reads them three times: for a sample of 20,000 rows, on which it chooses its
     hyper-parameters, for the sufficient statistics of the features, and for the
-    leave-one-out scores of all rows, which it is calibrated by. The model is that of
-    ``fit`` on the same rows.
+    leave-one-out scores of all rows, which it is calibrated by. With ``trees=False``,
+    the model is that of ``fit`` on the same rows.
 
     Parameters
     ----------

@@ -62,10 +62,10 @@ class HOMICVRun(Run):
         if self._state.stage == "sample":
             self._sample()
         model: HOMICV = self._model
-        fit_batches(model, self)
-        self._next("done")
         if self._source.label_names is not None:
             model.label_names_ = np.array(self._source.label_names, dtype=object)
+        fit_batches(model, self)
+        self._next("done")
         return model
 
     def _sample(self) -> None:

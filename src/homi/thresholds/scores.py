@@ -26,32 +26,40 @@ CrossValidation: TypeAlias = (
 
 
 def fit_labels(
-    estimator: BaseEstimator, X: MatrixLike, Y: Labels, weights: Array | None = None
+    estimator: BaseEstimator,
+    X: MatrixLike,
+    Y: Labels,
+    weights: Array | None = None,
+    label_weight: ArrayLike | None = None,
 ) -> BaseEstimator:
     """Fit a clone to an indicator matrix; a single label is passed as a 1-D y.
 
     Most classifiers expect it so. A constant label stays a column, because a 1-D y
     with one class is an error; so does a label with missing entries (NaN).
     """
-    return clone(estimator).fit(X, _as_target(Y), **weight_of(estimator, weights))
+    given = weight_of(estimator, weights)
+    given |= weight_of(estimator, label_weight, "label_weight")
+    return clone(estimator).fit(X, _as_target(Y), **given)
 
 
-def weight_of(estimator: BaseEstimator, weights: Array | None) -> Fields:
+def weight_of(
+    estimator: BaseEstimator, weights: ArrayLike | None, what: str = "sample_weight"
+) -> Fields:
     """Return the argument of ``fit`` that passes weights to a classifier."""
     if weights is None:
         return {}
     if get_config()["enable_metadata_routing"]:
-        return {"sample_weight": weights}
-    last, name = estimator, "sample_weight"
+        return {what: weights}
+    last, name = estimator, what
     while isinstance(last, Pipeline):
         step, last = last.steps[-1]
         name = f"{step}__{name}"
     parameters = signature(last.fit).parameters.values()
-    if any(p.name == "sample_weight" or p.kind is p.VAR_KEYWORD for p in parameters):
+    if any(p.name == what or p.kind is p.VAR_KEYWORD for p in parameters):
         return {name: weights}
     raise TypeError(
-        f"fit of {type(last).__name__} takes no sample_weight; wrap a classifier that "
-        "does, or leave sample_weight out."
+        f"fit of {type(last).__name__} takes no {what}; wrap a classifier that "
+        f"does, or leave {what} out."
     )
 
 
@@ -63,7 +71,11 @@ def takes_missing_labels(estimator: BaseEstimator) -> bool:
 
 
 def fit_held_out(
-    estimator: BaseEstimator, X: MatrixLike, Y: Labels, weights: Array | None = None
+    estimator: BaseEstimator,
+    X: MatrixLike,
+    Y: Labels,
+    weights: Array | None = None,
+    label_weight: ArrayLike | None = None,
 ) -> tuple[BaseEstimator, Array]:
     """Fit a clone, and return it with its own held-out scores.
 
@@ -74,8 +86,10 @@ def fit_held_out(
             f"{type(estimator).__name__} has no method fit_held_out, which cv='own' "
             "requires; pass a number of folds as cv."
         )
-    given = {} if weights is None else {"sample_weight": weights}
-    if hasattr(estimator, "kept_held_out_scores"):
+    given: Fields = {} if weights is None else {"sample_weight": weights}
+    if label_weight is not None:
+        given = given | weight_of(estimator, label_weight, "label_weight")
+    elif hasattr(estimator, "kept_held_out_scores"):
         kept = estimator.kept_held_out_scores(X, _as_target(Y), **given)
         if kept is not None:
             return copy.copy(estimator), kept
@@ -171,13 +185,20 @@ def _checked(
 class AllResponses(BaseEstimator):  # type: ignore[misc]
     """All responses of a classifier side by side, for ``cross_val_predict``."""
 
-    def __init__(self, estimator: BaseEstimator, n_labels: int) -> None:
+    def __init__(
+        self,
+        estimator: BaseEstimator,
+        n_labels: int,
+        label_weight: ArrayLike | None = None,
+    ) -> None:
         self.estimator = estimator
         self.n_labels = n_labels
+        self.label_weight = label_weight
 
     def fit(self, X: MatrixLike, y: Labels, sample_weight: Array | None = None) -> Self:
         """Fit a clone."""
-        self.estimator_ = fit_labels(self.estimator, X, y, sample_weight)
+        given = sample_weight, self.label_weight
+        self.estimator_ = fit_labels(self.estimator, X, y, *given)
         return self
 
     def predict(self, X: MatrixLike) -> Array:
@@ -197,10 +218,11 @@ def held_out_responses(
     cv: CrossValidation,
     n_jobs: int | None,
     weights: Array | None = None,
+    label_weight: ArrayLike | None = None,
 ) -> tuple[Array, Mask, Array]:
     """Return cross-validated scores, predictions and probabilities."""
     q = Y.shape[1]
-    responses = AllResponses(estimator, q)
+    responses = AllResponses(estimator, q, label_weight)
     if weights is not None and get_config()["enable_metadata_routing"]:
         responses.set_fit_request(sample_weight=True)
     params = None if weights is None else {"sample_weight": weights}

@@ -217,6 +217,7 @@ class TunedThresholds(KnownDecisionsMixin, WrappedClassifier):
         X: MatrixLike,
         y: MatrixLike,
         sample_weight: ArrayLike | None = None,
+        label_weight: ArrayLike | None = None,
     ) -> Self:
         """Tune the thresholds on held-out scores, then fit to all rows.
 
@@ -233,6 +234,8 @@ class TunedThresholds(KnownDecisionsMixin, WrappedClassifier):
         sample_weight : array-like of shape (n_samples,) or float, default=None
             Weights of the rows, for the classifier, the objective and the maps. None
             for 1 each.
+        label_weight : array-like of shape (n_labels,), default=None
+            Weights of the labels, for the classifier only, as in :class:`homi.HOMI`.
 
         Returns
         -------
@@ -252,14 +255,15 @@ class TunedThresholds(KnownDecisionsMixin, WrappedClassifier):
         cells = self._cells(Y, known, weights)
         rng = check_random_state(self.random_state)
         inner = shuffled_folds(5, len(Y), rng)
+        rows = self.estimator, X, given
         if self.cv == "own":
-            self.estimator_, S = fit_held_out(self.estimator, X, given, weights)
+            self.estimator_, S = fit_held_out(*rows, weights, label_weight)
             own, P = S > 0, np.full_like(S, np.nan)
         else:
             cv = shuffled_folds(self.cv, len(Y), rng)
-            rows = self.estimator, X, given
-            S, own, P = held_out_responses(*rows, cv, self.n_jobs, weights)
-            self.estimator_ = fit_labels(*rows, weights)
+            folds = cv, self.n_jobs
+            S, own, P = held_out_responses(*rows, *folds, weights, label_weight)
+            self.estimator_ = fit_labels(*rows, weights, label_weight)
         self._tune(S, Y, own, inner, cells)
         self._calibrate(S, Y, P, inner, cells)
         return self

@@ -15,6 +15,7 @@ from homi.base.classifier import MultiLabelClassifier
 from homi.base.targets import Target, check_target
 from homi.thresholds.scores import CrossValidation
 from homi.typing import MatrixLike
+from homi.warn import warn_of_row_order
 
 
 class WrappedClassifier(MetaEstimatorMixin, MultiLabelClassifier):  # type: ignore[misc]
@@ -41,6 +42,7 @@ class WrappedClassifier(MetaEstimatorMixin, MultiLabelClassifier):  # type: igno
                 "0/1 column for each label."
             )
         check_consistent_length(X, target.indicator)
+        warn_of_row_order(X, y)
         self._keep_target(target)
         return target
 
