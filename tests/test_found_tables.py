@@ -150,6 +150,43 @@ def test_unknown_tags_are_told_in_one_line(tagged, tmp_path):
     assert "no column 'tags'" in refused(*options)
 
 
+@pytest.mark.parametrize("join", ["|".join, ",".join, json.dumps])
+def test_other_files_may_write_tags_in_another_way(join, tmp_path):
+    table, tags = posts(60)
+    tags = [[tag.replace(", ", "/") for tag in row] for row in tags]
+    model, options = tmp_path / "m.homi", ["--tags", "tags", "--paper", "-q", "-o"]
+
+    def write(name, join):
+        path = tmp_path / name
+        table.assign(tags=[join(row) for row in tags]).to_csv(path, index=False)
+        return path
+
+    def measures(data):
+        result = run("evaluate", model, data, "--json")
+        assert "unknown to the model" not in result.stderr
+        return json.loads(result.stdout)["metrics"]
+
+    ours, other = write("a.csv", "; ".join), write("b.csv", join)
+    run("fit", ours, *options, model)
+    expected = measures(ours)
+    assert measures(other) == expected
+    run("fit", other, *options, model)
+    assert measures(ours) == expected
+
+
+def test_tags_between_spaces_and_rows_without_tags_are_told(tmp_path):
+    path, table = tmp_path / "rows.csv", posts()[0]
+    tags = ["red round", "red", "round", "", "red small", "small"] * 7
+    table.assign(tags=tags[:40]).to_csv(path, index=False)
+    words = ["fit", path, "--tags", "tags", "--paper", "-o", tmp_path / "m.homi"]
+    told = run(*words).stdout
+    assert "5 different ones, 0.82 per row, none in 7 of 40 rows." in told
+    assert "if spaces separate them, pass --tag-sep ' '." in told
+    told = run(*words, "--tag-sep", " ").stdout
+    assert "separated by ' ': 3 different ones" in told
+    assert "if spaces" not in told
+
+
 def test_cv_and_explain_take_tags(tagged, tmp_path):
     file = tagged / "posts.csv"
     options = ["--text", "body", "--tags", "tags", "--paper", "-k", "2", "--json"]

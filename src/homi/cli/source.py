@@ -76,10 +76,16 @@ class LabeledRows:
         if self.tags is not None:
             between = self.tags.about_separator
             several = "one tag" if len(counts) == 1 else f"{len(counts)} different ones"
+            empty = int((self.Y.sum(axis=1) == 0).sum())
+            none = f", none in {empty} of {n_rows} rows" if empty else ""
             yield (
                 f"Tags in {short(self.tags.name)}, {between}: {several}, "
-                f"{counts.sum() / n_rows:.2g} per row."
+                f"{counts.sum() / n_rows:.2g} per row{none}."
             )
+            if self.Y.sum(axis=1).max() < 2 and are_tags(self.label_names, " "):
+                yield (
+                    "No row has two tags; if spaces separate them, pass --tag-sep ' '."
+                )
         if alike := _alike(self.label_names):
             yield f"Different labels, although only their case differs: {alike}."
         for count, who in ((0, "No row"), (n_rows, "Every row")):
