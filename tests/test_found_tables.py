@@ -30,6 +30,7 @@ from homi.datasets.parquet_pages import page_bytes
 from homi.datasets.plain_csv import UnequalRows
 from homi.datasets.sniff import Dialect, sniff
 from homi.io import load_file, load_model
+from homi.tables import TableVectorizer
 from homi.tables.kinds import date_order, date_parts
 
 WORDS = {"python": "import def", "numpy": "array axis", "C, C++": "pointer malloc"}
@@ -760,3 +761,27 @@ def test_all_columns_that_cannot_be_read_are_told_at_once(tmp_path, monkeypatch)
     drops = ["--drop", "size", "--drop", "price", "--drop", "tag_b"]
     assert ready == ["homi", *words, *drops]
     assert CliRunner().invoke(app, ready[1:]).exit_code == 0
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".jsonl"])
+def test_one_column_of_missing_vectors_is_named_with_a_command(
+    suffix, tmp_path, monkeypatch
+):
+    table, tags = posts()
+    vectors = [None if i % 9 == 0 else [i / 2.0, 1.0] for i in range(len(table))]
+    table = table.assign(tags=tags, vector=vectors)
+    path = tmp_path / f"rows{suffix}"
+    if suffix == ".parquet":
+        table.to_parquet(path)
+    else:
+        table.to_json(path, orient="records", lines=True)
+    words = ["fit", str(path), "--tags", "tags", "--paper"]
+    words += ["-o", str(tmp_path / "m.homi")]
+    monkeypatch.setattr("sys.argv", ["homi", *words])
+    error = refused(*words)
+    assert "column 'vector': " in error
+    (command,) = re.findall("`(.*)`", error)
+    assert shlex.split(command) == ["homi", *words, "--drop", "vector"]
+    run(*shlex.split(command)[1:])
+    with pytest.raises(ValueError, match=r"column 'vector': 5 of 40 rows have no list"):
+        TableVectorizer().fit(table.drop(columns="tags"))
