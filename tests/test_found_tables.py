@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
+import homi
 from homi import HOMI
 from homi.budget import Budget
 from homi.cli.app import app
@@ -173,6 +174,23 @@ def test_other_files_may_write_tags_in_another_way(join, tmp_path):
     assert measures(other) == expected
     run("fit", other, *options, model)
     assert measures(ours) == expected
+
+
+def test_lists_in_parquet_come_back_as_lists(tmp_path):
+    table, tags = posts()
+    path, model, out = (
+        tmp_path / name for name in ("a.parquet", "m.homi", "b.parquet")
+    )
+    table.assign(tags=tags).to_parquet(path)
+    options = ["--text", "body", "--tags", "tags", "--paper", "-q", "-o"]
+    run("fit", path, *options, model)
+    run("predict", model, path, "--keep", "body", "-o", out)
+    found = pd.read_parquet(out)["tags"]
+    assert [list(row) for row in found] == homi.predict_tags(
+        load_model(model), table["body"].tolist()
+    )
+    result = run("evaluate", model, out, "--json")
+    assert json.loads(result.stdout)["metrics"]["hamming_loss"] == 0
 
 
 def test_tags_between_spaces_and_rows_without_tags_are_told(tmp_path):

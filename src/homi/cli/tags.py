@@ -97,10 +97,20 @@ class TagColumn:
             return json.dumps(list(tags), ensure_ascii=False)
         return self.separator.join(tags)
 
-    def cells(self, names: Sequence[str], Y: NDArray[np.signedinteger]) -> list[str]:
-        """Return the cell of each row of an indicator matrix."""
+    def cells(
+        self,
+        names: Sequence[str],
+        Y: NDArray[np.signedinteger],
+        *,
+        may_be_lists: bool = False,
+    ) -> list[Any]:
+        """Return the cell of each row of an indicator matrix.
+
+        If they may be, cells of lists in JSON are lists.
+        """
+        join = list if may_be_lists and self.separator == JSON else self.join
         labels = np.array(names, dtype=object)
-        return [self.join(labels[row]) for row in Y.astype(bool)]
+        return [join(labels[row]) for row in Y.astype(bool)]
 
     def rows(self, cells: Sequence[str], budget: Budget | None) -> list[list[str]]:
         """Return the tags of each row."""
