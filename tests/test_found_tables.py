@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
+import homi
 from homi import HOMI
 from homi.budget import Budget
 from homi.cli.app import app
@@ -30,6 +31,7 @@ from homi.datasets.parquet_pages import page_bytes
 from homi.datasets.plain_csv import UnequalRows
 from homi.datasets.sniff import Dialect, sniff
 from homi.io import load_file, load_model
+from homi.tables import TableVectorizer
 from homi.tables.kinds import date_order, date_parts
 
 WORDS = {"python": "import def", "numpy": "array axis", "C, C++": "pointer malloc"}
@@ -148,6 +150,60 @@ def test_unknown_tags_are_told_in_one_line(tagged, tmp_path):
     assert "2 tag(s)" in line
     assert "unknown to the model and not measured: 'go', 'rust'" in line
     assert "no column 'tags'" in refused(*options)
+
+
+@pytest.mark.parametrize("join", ["|".join, ",".join, json.dumps])
+def test_other_files_may_write_tags_in_another_way(join, tmp_path):
+    table, tags = posts(60)
+    tags = [[tag.replace(", ", "/") for tag in row] for row in tags]
+    model, options = tmp_path / "m.homi", ["--tags", "tags", "--paper", "-q", "-o"]
+
+    def write(name, join):
+        path = tmp_path / name
+        table.assign(tags=[join(row) for row in tags]).to_csv(path, index=False)
+        return path
+
+    def measures(data):
+        result = run("evaluate", model, data, "--json")
+        assert "unknown to the model" not in result.stderr
+        return json.loads(result.stdout)["metrics"]
+
+    ours, other = write("a.csv", "; ".join), write("b.csv", join)
+    run("fit", ours, *options, model)
+    expected = measures(ours)
+    assert measures(other) == expected
+    run("fit", other, *options, model)
+    assert measures(ours) == expected
+
+
+def test_lists_in_parquet_come_back_as_lists(tmp_path):
+    table, tags = posts()
+    path, model, out = (
+        tmp_path / name for name in ("a.parquet", "m.homi", "b.parquet")
+    )
+    table.assign(tags=tags).to_parquet(path)
+    options = ["--text", "body", "--tags", "tags", "--paper", "-q", "-o"]
+    run("fit", path, *options, model)
+    run("predict", model, path, "--keep", "body", "-o", out)
+    found = pd.read_parquet(out)["tags"]
+    assert [list(row) for row in found] == homi.predict_tags(
+        load_model(model), table["body"].tolist()
+    )
+    result = run("evaluate", model, out, "--json")
+    assert json.loads(result.stdout)["metrics"]["hamming_loss"] == 0
+
+
+def test_tags_between_spaces_and_rows_without_tags_are_told(tmp_path):
+    path, table = tmp_path / "rows.csv", posts()[0]
+    tags = ["red round", "red", "round", "", "red small", "small"] * 7
+    table.assign(tags=tags[:40]).to_csv(path, index=False)
+    words = ["fit", path, "--tags", "tags", "--paper", "-o", tmp_path / "m.homi"]
+    told = run(*words).stdout
+    assert "5 different ones, 0.82 per row, none in 7 of 40 rows." in told
+    assert "if spaces separate them, pass --tag-sep ' '." in told
+    told = run(*words, "--tag-sep", " ").stdout
+    assert "separated by ' ': 3 different ones" in told
+    assert "if spaces" not in told
 
 
 def test_cv_and_explain_take_tags(tagged, tmp_path):
@@ -723,3 +779,27 @@ def test_all_columns_that_cannot_be_read_are_told_at_once(tmp_path, monkeypatch)
     drops = ["--drop", "size", "--drop", "price", "--drop", "tag_b"]
     assert ready == ["homi", *words, *drops]
     assert CliRunner().invoke(app, ready[1:]).exit_code == 0
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".jsonl"])
+def test_one_column_of_missing_vectors_is_named_with_a_command(
+    suffix, tmp_path, monkeypatch
+):
+    table, tags = posts()
+    vectors = [None if i % 9 == 0 else [i / 2.0, 1.0] for i in range(len(table))]
+    table = table.assign(tags=tags, vector=vectors)
+    path = tmp_path / f"rows{suffix}"
+    if suffix == ".parquet":
+        table.to_parquet(path)
+    else:
+        table.to_json(path, orient="records", lines=True)
+    words = ["fit", str(path), "--tags", "tags", "--paper"]
+    words += ["-o", str(tmp_path / "m.homi")]
+    monkeypatch.setattr("sys.argv", ["homi", *words])
+    error = refused(*words)
+    assert "column 'vector': " in error
+    (command,) = re.findall("`(.*)`", error)
+    assert shlex.split(command) == ["homi", *words, "--drop", "vector"]
+    run(*shlex.split(command)[1:])
+    with pytest.raises(ValueError, match=r"column 'vector': 5 of 40 rows have no list"):
+        TableVectorizer().fit(table.drop(columns="tags"))

@@ -144,6 +144,16 @@ def test_the_model_names_words_and_columns(fitted):
     assert fitted.why(frame.iloc[row], [label]) == found
 
 
+def test_a_notebook_shows_the_summary_of_the_model(fitted):
+    assert fitted.summary() == fitted[-1].summary()
+    for page in (fitted._repr_html_(), fitted._repr_mimebundle_()["text/html"]):
+        assert "macro-AUC" in page
+    assert "macro-AUC" not in homi.table_model()._repr_html_()
+    other = homi.table_model(classifier=BinaryRelevance())
+    assert not hasattr(other, "summary")
+    assert "macro-AUC" not in other._repr_html_()
+
+
 def test_files_hold_the_whole_pipeline(fitted, tmp_path):
     frame, _ = posts(20, 3)
     save(fitted, tmp_path / "m.homi")

@@ -121,7 +121,15 @@ def test_tags_joined_in_one_string_are_noticed_where_it_is_certain():
     with pytest.warns(UserWarning, match=r"row\.split\(';'\) for row in y") as caught:
         HOMI(gamma=0.0).fit(np.eye(4), ["numpy;python", "python", "numpy", "scipy"])
     assert {warning.filename for warning in caught} == {__file__}
-    for y in (["sport|ball", "sport|ski", "art"], ["a;b", "c"], [0, 1]):
+    for joined in (["a, b", "b, c", "c, a"], ["a,b", "b", "a"], ["a; b", "b", "a"]):
+        with pytest.warns(UserWarning, match=r"row\.split\('(, |,|; )'\) for row"):
+            check_target(joined)
+    for y in (
+        ["sport|ball", "sport|ski", "art"],
+        ["a;b", "c"],
+        ["Rome, Italy", "Pisa, Italy", "Oslo"],
+        [0, 1],
+    ):
         assert check_target(y).encoding.kind in ("binary", "multiclass")
 
 
@@ -138,6 +146,15 @@ def test_the_score_takes_tags(rows):
     assert model.score(X, tags_of(Y)) == model.score(X, Y) == pytest.approx(expected)
     unseen = [[*tags, "unseen"] for tags in tags_of(Y)]
     assert model.score(X, unseen) == 0
+
+
+def test_metrics_say_how_to_encode_tags(rows):
+    X, Y = rows
+    model = HOMI().fit(X, tags_of(Y))
+    scores = model.ranking_scores(X)
+    for tags in (tags_of(Y), [["joy", "sad"]] * len(Y)):
+        with pytest.raises(ValueError, match=r"MultiLabelBinarizer\(classes=model\."):
+            evaluate(tags, scores, model.predict(X))
 
 
 def test_folds_and_grids_take_tags(rows):

@@ -11,7 +11,13 @@ from sklearn.preprocessing import StandardScaler
 import homi
 from conftest import random_rows
 from homi import HOMI, HOMICV
-from homi.estimators import LFLC, MLkNN
+from homi.estimators import (
+    LFLC,
+    BinaryRelevance,
+    CalibratedLabelRanking,
+    LabelPowerset,
+    MLkNN,
+)
 from homi.explorer import explain, layout, steps, waterfalls
 from homi.explorer.model import summarize_model
 from homi.explorer.rows import explain_row
@@ -33,6 +39,7 @@ MODELS = {
     "trees": HOMICV(**SMALL, trees=True, kernels=(), betas=()),
     "kernel and trees": HOMICV(**SMALL, trees=True, standardize=True),
     "other": LFLC(),
+    "one by one": BinaryRelevance(loss="log"),
     "scaled": make_pipeline(StandardScaler(), HOMI()),
     "tuned": TunedThresholds(HOMI(), random_state=0),
     "top k": TunedThresholds(HOMI(), strategy="top_k", random_state=0),
@@ -189,8 +196,9 @@ def test_bad_questions_are_answered():
         model.why(X[:3])
     with pytest.raises(ValueError, match="'joy' is not a label"):
         model.why(X[0], ["joy"])
-    with pytest.raises(TypeError, match="MLkNN cannot be explained"):
-        homi.why(MLkNN().fit(X, Y), X[0])
+    for kind in (MLkNN, LabelPowerset, CalibratedLabelRanking):
+        with pytest.raises(TypeError, match=f"{kind.__name__} cannot be explained"):
+            homi.why(kind().fit(X, Y), X[0])
 
 
 def test_it_is_shown_as_text_and_table():

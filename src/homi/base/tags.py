@@ -17,8 +17,8 @@ from homi.warn import warn
 #: The tags of one row. Arrow and polars give an array for each.
 Tags = Collection[str]
 _CONTAINERS = (list, tuple, set, frozenset, np.ndarray)
-#: Separators of tags that are seldom part of the name of a class.
-_SEPARATORS = (";", "|")
+#: What joins tags in one string.
+_SEPARATORS = ("; ", ";", "|", ", ", ",")
 
 
 def tag_rows(Y: MatrixLike) -> list[Tags] | None:
@@ -121,13 +121,16 @@ def indicator_of(rows: list[Tags], names: Iterable[object]) -> tuple[Indices, Ma
 def warn_of_joined_tags(classes: Values) -> None:
     """Warn if classes are certainly tags in one string, such as "python;numpy".
 
-    They are if every part of one of them is a part of another one, too.
+    They are if every part of one of them is a part of another one, too, and a quarter
+    of all different parts are: names with commas repeat few of theirs.
     """
     if not all(isinstance(name, str) for name in classes):
         return
     for separator in _SEPARATORS:
         parts = [set(name.split(separator)) for name in classes]
         counts = Counter(chain.from_iterable(parts))
+        if 4 * sum(count > 1 for count in counts.values()) < len(counts):
+            continue
         for name, own in zip(classes, parts, strict=True):
             if len(own) > 1 and all(counts[part] > 1 for part in own):
                 warn(

@@ -152,10 +152,10 @@ class LoadedModel:
             return read_labels(file, self.label_columns)
         with with_file_name(file.path):
             cells = file.texts([name])
-            separator = choice.tag_sep
-            if separator is None and self.tags and not choice.tags:
-                separator = self.tags.separator
-            rows = TagColumn.of(name, cells, separator).rows(cells, file.budget)
+            column = TagColumn.of(name, cells, choice.tag_sep)
+            if choice.tag_sep is None and self.tags and not choice.tags:
+                column = self.tags.written_in(cells, self.label_names)
+            rows = column.rows(cells, file.budget)
             Y, unknown = known_tags(rows, self.label_names, file.budget)
         if unknown:
             print_note(

@@ -128,12 +128,14 @@ class File:
         column = self.raw[self.position(name)]
         if isinstance(column, np.ndarray):
             return column
-        with with_file_name(self.path):
+        try:
             found = table_parsers(self.path).vectors(column)
-            some = self.first_strings(name, 1)
-            if found is not None or not some or not some[0].startswith("["):
+            some = next(filter(None, self.first_strings(name)), "")
+            if found is not None or not some.startswith("["):
                 return found
             return as_vectors(self.texts([name]))
+        except ValueError as error:
+            raise ValueError(f"column {short(name)}: {error}") from error
 
     def with_embeddings(self, path: Path | None) -> File:
         """Return the file with one more column, the rows of a .npy file."""

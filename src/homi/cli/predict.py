@@ -97,7 +97,9 @@ def predict(
     if as_json and str(output) == "-":
         print_json(_by_row(loaded.label_names, found))
         return
-    write_table(output, _table(loaded, found, opened, keep or []), safe=safe_csv)
+    may_be_lists = output.suffix == ".parquet"
+    table = _table(loaded, found, opened, keep or [], may_be_lists)
+    write_table(output, table, safe=safe_csv)
     summary = {
         "output": str(output),
         "rows": len(found[""]),
@@ -145,9 +147,15 @@ def _found_given(
     return found
 
 
-def _table(loaded: LoadedModel, found: Fields, file: File, keep: list[str]) -> Fields:
+def _table(
+    loaded: LoadedModel,
+    found: Fields,
+    file: File,
+    keep: list[str],
+    may_be_lists: bool,
+) -> Fields:
     table: Fields = {name: file.texts([name]) for name in keep}
-    for name, column in _columns(loaded, found):
+    for name, column in _columns(loaded, found, may_be_lists):
         if name in table:
             raise ValueError(
                 f"two columns would be named {name!r}; omit --keep of that name."
@@ -156,11 +164,15 @@ def _table(loaded: LoadedModel, found: Fields, file: File, keep: list[str]) -> F
     return table
 
 
-def _columns(loaded: LoadedModel, found: Fields) -> Iterator[tuple[str, Any]]:
+def _columns(
+    loaded: LoadedModel, found: Fields, may_be_lists: bool
+) -> Iterator[tuple[str, Any]]:
     """Yield columns of predictions: of tags as in training, else of 0 and 1."""
     for prefix, values in found.items():
         if prefix == "" and loaded.tags is not None:
-            yield loaded.tags.name, loaded.tags.cells(loaded.label_names, values)
+            cells = loaded.tags.cells
+            names = loaded.label_names
+            yield loaded.tags.name, cells(names, values, may_be_lists=may_be_lists)
             continue
         for name, column in zip(loaded.label_names, values.T, strict=True):
             yield prefix + name, column

@@ -136,13 +136,20 @@ def _make_mixed(recipe: Recipe, given: LabeledRows) -> Made:
     return Made(pipeline, None, imputed, vectorizer)
 
 
+#: What the choice of features of texts costs, in fits: measured on python-functions.
+_COMPARISON = 0.35
+
+
 def expected_seconds(recipe: Recipe, given: LabeledRows) -> float | None:
     """Estimate the processor seconds of a fit of HOMICV."""
     if recipe.paper:
         return None
     found = plan(size_of(recipe, given), measure_rates())
     seconds = found.seconds if recipe.linear else found.seconds_with_trees
-    return min(float(seconds), recipe.time_budget or float("inf"))
+    compares = recipe.text_features is TextFeaturesName.auto
+    more = compares and given.texts is not None and tries_characters(given.texts)
+    features = _COMPARISON * seconds if more else 0.0  # has no budget
+    return features + min(seconds, recipe.time_budget or float("inf"))
 
 
 def size_of(recipe: Recipe, given: LabeledRows) -> Size:

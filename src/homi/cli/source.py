@@ -76,10 +76,16 @@ class LabeledRows:
         if self.tags is not None:
             between = self.tags.about_separator
             several = "one tag" if len(counts) == 1 else f"{len(counts)} different ones"
+            empty = int((self.Y.sum(axis=1) == 0).sum())
+            none = f", none in {empty} of {n_rows} rows" if empty else ""
             yield (
                 f"Tags in {short(self.tags.name)}, {between}: {several}, "
-                f"{counts.sum() / n_rows:.2g} per row."
+                f"{counts.sum() / n_rows:.2g} per row{none}."
             )
+            if self.Y.sum(axis=1).max() < 2 and are_tags(self.label_names, " "):
+                yield (
+                    "No row has two tags; if spaces separate them, pass --tag-sep ' '."
+                )
         if alike := _alike(self.label_names):
             yield f"Different labels, although only their case differs: {alike}."
         for count, who in ((0, "No row"), (n_rows, "Every row")):
@@ -127,9 +133,14 @@ def read_labeled(file: File, choice: ColumnChoice) -> LabeledRows:
         bad: dict[str, str] = {}
         with suppress(ValueError):  # the error names them
             bad = unreadable_columns(file, choice)
-        if len(bad) < 2:
-            raise
         command = shlex.join(["homi", *sys.argv[1:], *_drops(bad)])
+        if len(bad) < 2:
+            is_feature = any(reason.startswith("column") for reason in bad.values())
+            if not is_feature or " --" in str(error):  # else it says what to do
+                raise
+            raise ValueError(
+                f"{error} Ignore this column by `{command}`, or correct it."
+            ) from error
         raise ValueError(
             f"{file.path}: {_about(bad)} Ignore them by `{command}`, or correct them."
         ) from error
@@ -179,10 +190,16 @@ def unreadable_columns(file: File, choice: ColumnChoice) -> dict[str, str]:
     labels = {j for one in given for j in chosen_columns(file.names, one)}
     tags = {file.position(choice.tags)} if choice.tags else set()
     others = {*range(len(file.names))} - dropped - labels - tags
-    rest = [file.names[j] for j in sorted(others)]
+    rest, bad = [], {}
+    for name in (file.names[j] for j in sorted(others)):
+        try:
+            file.vectors(name)
+        except ValueError as error:
+            bad[name] = str(error)
+        else:
+            rest.append(name)
     found = find_features(file, rest, choice.text or [])
     plain = {*found.names} & {*rest} - {*found.frequent}
-    bad: dict[str, str] = {}
     for j, name in enumerate(file.names):
         try:
             if j in labels - dropped:

@@ -6,7 +6,8 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -59,6 +60,22 @@ class TagColumn:
             raise ValueError(f"{str(found)[:40]} is not a column of tags")
         return cls(name, separator)
 
+    def written_in(self, cells: Sequence[str], names: Iterable[str]) -> TagColumn:
+        """Return the column with the separator that gives most of the known tags.
+
+        That is this one, or the one that cells of another file show.
+        """
+        known, shown = {*names}, replace(self, separator=_separator(cells))
+        return max(self, shown, key=lambda one: one._count(cells, known))
+
+    def _count(self, cells: Sequence[str], known: set[str]) -> int:
+        """Return the number of known tags in cells that can be split."""
+        count = 0
+        for cell in cells:
+            with suppress(ValueError):
+                count += len(known.intersection(self.split(cell)))
+        return count
+
     @property
     def about_separator(self) -> str:
         """What separates tags, for the user."""
@@ -80,10 +97,20 @@ class TagColumn:
             return json.dumps(list(tags), ensure_ascii=False)
         return self.separator.join(tags)
 
-    def cells(self, names: Sequence[str], Y: NDArray[np.signedinteger]) -> list[str]:
-        """Return the cell of each row of an indicator matrix."""
+    def cells(
+        self,
+        names: Sequence[str],
+        Y: NDArray[np.signedinteger],
+        *,
+        may_be_lists: bool = False,
+    ) -> list[Any]:
+        """Return the cell of each row of an indicator matrix.
+
+        If they may be, cells of lists in JSON are lists.
+        """
+        join = list if may_be_lists and self.separator == JSON else self.join
         labels = np.array(names, dtype=object)
-        return [self.join(labels[row]) for row in Y.astype(bool)]
+        return [join(labels[row]) for row in Y.astype(bool)]
 
     def rows(self, cells: Sequence[str], budget: Budget | None) -> list[list[str]]:
         """Return the tags of each row."""
@@ -127,7 +154,7 @@ def _listed(cell: str) -> list[str]:
     return found
 
 
-def are_tags(cells: Sequence[str]) -> bool:
+def are_tags(cells: Sequence[str], separator: str | None = None) -> bool:
     """Return True if cells certainly hold several tags each.
 
     They do if all parts of a cell are parts of other cells, too, and a quarter of all
@@ -138,7 +165,7 @@ def are_tags(cells: Sequence[str]) -> bool:
     >>> are_tags(["red;round", "round", "red"]), are_tags(["Rome, Italy", "Oslo"])
     (True, False)
     """
-    column = TagColumn.of("", cells, None)
+    column = TagColumn.of("", cells, separator)
     try:
         parts = [set(column.split(cell)) for cell in set(cells)]
     except ValueError:

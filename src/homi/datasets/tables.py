@@ -310,7 +310,9 @@ def vectors(column: ArrowColumn) -> NDArray[np.float64] | None:
         return None
     lengths = pc.unique(pc.list_value_length(column)).to_pylist()
     if len(lengths) != 1 or not lengths[0]:
-        raise Refused("lists of numbers are missing or differ in length.")
+        raise Refused(
+            "lists of numbers are missing or differ in length; give each row as many."
+        )
     flat = pc.list_flatten(column).cast(pa.float64()).combine_chunks()
     return flat.to_numpy(zero_copy_only=False).reshape(-1, lengths[0])
 

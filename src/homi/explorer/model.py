@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline
 
 from homi.arrays import as_numbers, canonical
 from homi.joint import JointModel
+from homi.thresholds.wrapper import WrappedClassifier
 from homi.typing import Array, Fields, Indices, Matrix, MatrixLike
 
 #: Parameters that the page shows, with their symbols.
@@ -198,7 +199,8 @@ def _wrapped(model: Any) -> Any:
         return model[-1]
     if getattr(model, "joint_model_", None) is not None:
         return None  # LabelDependence: its log-odds are not those of what it wraps
-    return getattr(model, "estimator_", None)
+    # Others with an estimator_, such as LabelPowerset, have scores of their own.
+    return model.estimator_ if isinstance(model, WrappedClassifier) else None
 
 
 def _last_step(model: Any) -> Any:

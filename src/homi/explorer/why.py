@@ -228,7 +228,7 @@ def _sources(
     """Split the scores of the innermost model, before any tuned threshold."""
     inner = innermost(model)
     core = getattr(inner, "best_estimator_", inner)
-    if not hasattr(core, "_features"):
+    if not hasattr(core, "_features") and not hasattr(core, "coef_"):
         raise TypeError(
             f"{type(inner).__name__} cannot be explained: its scores are not sums over "
             "features; use HOMICV, HOMI or a linear classifier."
@@ -273,10 +273,11 @@ def _linear(
     core: BaseEstimator, row: Matrix, background: Matrix | None, names: Sequence[str]
 ) -> _Source:
     """Split decision scores that are linear in features, or in those of a kernel."""
-    x, kernel_map = _flat(core._features(row)), getattr(core, "kernel_map_", None)
+    features = getattr(core, "_features", lambda X: X)  # coef_ alone is of the columns
+    x, kernel_map = _flat(features(row)), getattr(core, "kernel_map_", None)
     center = None if kernel_map is None else kernel_map.mean_features()
     if background is not None:
-        center = np.asarray(core._features(background).mean(axis=0)).ravel()
+        center = np.asarray(features(background).mean(axis=0)).ravel()
     parts = waterfalls(x, *_parameters(core), center, triangle=landmark_triangle(core))
     if kernel_map is None:
         return _Source("feature", names, x, parts)

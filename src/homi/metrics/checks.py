@@ -13,6 +13,11 @@ from homi.warn import warn_of_row_order
 
 Values: TypeAlias = NDArray[Any]
 
+#: What to do with lists of tags.
+_TAGS = (
+    "; encode lists of tags by MultiLabelBinarizer(classes=model.label_names_)"
+    ".fit_transform(tags)."
+)
 #: Entries of a block of rows: 8 MB of scores.
 _BLOCK_ENTRIES = 2**20
 
@@ -55,7 +60,7 @@ def score_blocks(
 ) -> Iterator[tuple[Values, Values]]:
     """Yield what ``check_scores`` returns, a block of rows at a time."""
     _check_same_names("scores", Y_true, scores)
-    Y, S = _sliceable(Y_true), _sliceable(scores)
+    Y, S = _sliceable("Y_true", Y_true), _sliceable("scores", scores)
     if _has_no_blocks(Y) or Y.shape != S.shape:
         check_scores(Y, S)
     for rows in _blocks(Y.shape):
@@ -64,15 +69,15 @@ def score_blocks(
 
 def indicator_blocks(name: str, matrix: MatrixLike) -> Iterator[Values]:
     """Yield bool arrays, a block of rows at a time."""
-    Y = _sliceable(matrix)
+    Y = _sliceable(name, matrix)
     if _has_no_blocks(Y):
         as_indicator(name, Y)
     for rows in _blocks(Y.shape):
         yield as_indicator(name, Y[rows])
 
 
-def _sliceable(matrix: Matrix) -> Matrix:
-    return matrix.tocsr() if sparse.issparse(matrix) else np.asarray(matrix)
+def _sliceable(name: str, matrix: Matrix) -> Matrix:
+    return matrix.tocsr() if sparse.issparse(matrix) else _as_array(name, matrix)
 
 
 def _has_no_blocks(Y: Matrix) -> bool:
@@ -85,8 +90,15 @@ def _blocks(shape: tuple[int, int]) -> Iterator[slice]:
     return (slice(start, start + step) for start in range(0, shape[0], step))
 
 
+def _as_array(name: str, matrix: MatrixLike) -> Values:
+    try:
+        return np.asarray(matrix)
+    except ValueError as error:
+        raise ValueError(f"rows of {name} differ in length{_TAGS}") from error
+
+
 def _as_matrix(name: str, matrix: MatrixLike) -> Values:
-    values: Values = as_numbers(np.asarray(dense(matrix)))
+    values: Values = as_numbers(_as_array(name, dense(matrix)))
     if values.ndim != 2:
         raise ValueError(
             f"{name} must be (n_samples, n_labels), got shape {values.shape}; "
@@ -103,11 +115,11 @@ def _as_matrix(name: str, matrix: MatrixLike) -> Values:
 def as_indicator(name: str, matrix: MatrixLike) -> Values:
     """Return labels as a bool array."""
     values = _as_matrix(name, matrix)
-    if values.dtype == object:
-        found = list(dict.fromkeys(map(repr, values.flat)))[:4]
+    if values.dtype.kind in "OUS":
+        found = list(dict.fromkeys(map(repr, values.ravel().tolist())))[:4]
         raise ValueError(
             f"{name} must hold only 0 and 1, got {', '.join(found)}; drop rows whose "
-            "labels are missing, and encode names with MultiLabelBinarizer."
+            f"labels are missing{_TAGS}"
         )
     positive: Values = values == 1
     other = ~(positive | (values == 0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -19,7 +20,27 @@ _TITLES = {
 }
 
 
-class SummaryMixin:
+class SummaryReprMixin:
+    """The summary of a HOMICV below scikit-learn's diagram in a notebook."""
+
+    def _summarized(self) -> Any:
+        """Return the HOMICV; nothing is added for any other classifier."""
+        return self
+
+    def _repr_html_inner(self) -> str:
+        """Return scikit-learn's diagram and, once fitted, the summary."""
+        page: str = super()._repr_html_inner()  # type: ignore[misc]
+        return page + _html(self._summarized())
+
+    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, str]:
+        """Return scikit-learn's bundle for notebooks with the summary."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
+        if "text/html" in bundle:
+            bundle["text/html"] += _html(self._summarized())
+        return bundle
+
+
+class SummaryMixin(SummaryReprMixin):
     """``summary``, and the same below scikit-learn's diagram in a notebook."""
 
     best_params_: Fields
@@ -42,21 +63,9 @@ class SummaryMixin:
             lines += [f"  {name}: {text}" for name, text in rows]
         return "\n".join(lines)
 
-    def _repr_html_inner(self) -> str:
-        """Return scikit-learn's diagram and, once fitted, the summary."""
-        page: str = super()._repr_html_inner()  # type: ignore[misc]
-        return page + _html(self)
 
-    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, str]:
-        """Return scikit-learn's bundle for notebooks with the summary."""
-        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
-        if "text/html" in bundle:
-            bundle["text/html"] += _html(self)
-        return bundle
-
-
-def _html(model: SummaryMixin) -> str:
-    if not hasattr(model, "best_estimator_"):
+def _html(model: Any) -> str:
+    if not isinstance(model, SummaryMixin) or not hasattr(model, "best_estimator_"):
         return ""
     pairs = [*_facts(model)]
     for title, rows in _labels(model):

@@ -42,7 +42,7 @@ class Frame:
         check_unique([str(name) for name in names], "column")
         if not names or not len(X[names[0]]):
             raise ValueError("the table has no rows; pass one with one or more.")
-        return cls([str(name) for name in names], [_column(X[name]) for name in names])
+        return cls([str(n) for n in names], [_column(X[n], str(n)) for n in names])
 
     def first_strings(self, name: str, most: int = 1000) -> list[str]:
         """Return the first strings, or whole numbers, of a column."""
@@ -128,7 +128,7 @@ def _texts(X: Any) -> Sequence[str]:
     )
 
 
-def _column(column: Any) -> FrameColumn:
+def _column(column: Any, name: str) -> FrameColumn:
     """Return numbers, vectors, or strings."""
     values = (
         _objects(column) if isinstance(column, list | tuple) else np.asarray(column)
@@ -139,7 +139,10 @@ def _column(column: Any) -> FrameColumn:
         cells = np.datetime_as_string(values.astype("datetime64[s]")).tolist()
         return ["" if cell == "NaT" else cell for cell in cells]
     cells = list(values) if values.dtype == object else values.tolist()
-    vectors = as_vectors(cells)
+    try:
+        vectors = as_vectors(cells)
+    except ValueError as error:
+        raise ValueError(f"column {short(name)}: {error}") from error
     if vectors is not None:
         return vectors
     if all(_is_missing(cell) or isinstance(cell, _NUMBERS) for cell in cells):

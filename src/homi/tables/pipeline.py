@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from homi.base.named_predictions import like_frame
 from homi.datasets.preprocessing import Missing, Nominal
 from homi.estimators import HOMICV
+from homi.model.summary import SummaryReprMixin
 from homi.tables.vectorizer import TableVectorizer, TextFeatures
 
 
@@ -21,11 +22,20 @@ def _last_has(method: str) -> Any:
     return available_if(lambda model: hasattr(model[-1], method))
 
 
-class TableModel(Pipeline):  # type: ignore[misc]
+class TableModel(SummaryReprMixin, Pipeline):  # type: ignore[misc]
     """A pipeline that answers by name.
 
     Predictions for a data frame are a data frame of the labels.
     """
+
+    def _summarized(self) -> Any:
+        return self[-1]
+
+    @_last_has("summary")  # type: ignore[untyped-decorator]
+    def summary(self) -> str:
+        """Return what the last step chose, and how good it is on held-out rows."""
+        text: str = self[-1].summary()
+        return text
 
     def predict(self, X: Any, **params: Any) -> Any:
         """Return 0/1 for each label, as the last step does."""

@@ -16,7 +16,7 @@ _LISTS = (list, tuple, np.ndarray)
 def as_vectors(cells: Sequence[Any]) -> Array | None:
     """Return cells that are lists of equally many numbers; None if they are not lists.
 
-    A cell may also be a list as JSON writes it.
+    A cell may also be a list as JSON writes it. Missing lists are a ValueError.
 
     Examples
     --------
@@ -26,11 +26,16 @@ def as_vectors(cells: Sequence[Any]) -> Array | None:
     >>> as_vectors(["[red]"]) is None, as_vectors([1.0]) is None
     (True, True)
     """
-    if not len(cells) or not _is_list(cells[0]):
+    if not _is_list(next((cell for cell in cells if not _is_missing(cell)), None)):
         return None
-    rows = [_numbers(cell) for cell in cells]
-    if any(row is None for row in rows):
-        return None
+    rows = [None if _is_missing(cell) else _numbers(cell) for cell in cells]
+    if missing := rows.count(None):
+        if missing > sum(map(_is_missing, cells)):
+            return None
+        raise ValueError(
+            f"{missing} of {len(rows)} rows have no list of numbers, and others have "
+            "one; give each row a list."
+        )
     lengths = {len(row) for row in rows if row is not None}
     if len(lengths) > 1 or 0 in lengths:
         raise ValueError(
@@ -44,6 +49,11 @@ def _is_list(cell: Any) -> bool:
     if isinstance(cell, str):
         return cell.lstrip()[:1] == "["
     return isinstance(cell, _LISTS)
+
+
+def _is_missing(cell: Any) -> bool:
+    """Return True for empty cells, and for NaN, None or a number among lists."""
+    return not cell.strip() if isinstance(cell, str) else not isinstance(cell, _LISTS)
 
 
 def _numbers(cell: Any) -> list[float] | None:
