@@ -373,4 +373,6 @@ def text_of_counts(counts: dict[str, int], most: int = 5) -> str:
     """Return names with their counts, the largest first, for a note."""
     order = sorted(counts, key=lambda name: -counts[name])
     shown = ", ".join(f"{counts[name]} in {short(name)}" for name in order[:most])
-    return shown + (f" and {len(order) - most} more columns" if order[most:] else "")
+    rest = len(order) - most
+    more = f" and {rest} more column{'s' if rest > 1 else ''}"
+    return shown + (more if rest > 0 else "")
