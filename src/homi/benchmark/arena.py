@@ -29,7 +29,7 @@ from homi.metrics import METRICS
 OURS = "arena-homicv"
 
 #: Least data sets of a comparison of most entries.
-_FEW = 4
+_FEW = 3
 
 #: Metrics of rankings, then of label sets and probabilities, with titles.
 RANKING = {
@@ -54,6 +54,18 @@ LABELS = {
     "calibration_error": "Calibration error",
 }
 QUALITY = RANKING | LABELS
+#: What to do about a metric on which HOMICV is not first.
+_ADVICE = {
+    "exact_match": "A threshold of 0.5 suits the Hamming loss; `TunedThresholds(model, "
+    'strategy="joint", objective="subset_accuracy")` predicts whole label sets.',
+    **dict.fromkeys(
+        ("micro_f1", "macro_f1", "example_f1"),
+        "A threshold of 0.5 suits the Hamming loss; `TunedThresholds` chooses "
+        'thresholds for F1: compare the columns "tuned".',
+    ),
+    "calibration_error": "If probabilities matter more than ranks, take "
+    "`HOMICV(trees=False)`.",
+}
 #: Metrics whose values are shown for every data set.
 SHOWN = ("micro_average_precision", "ranking_loss", USUAL_AUC, "tuned_macro_f1")
 
@@ -119,7 +131,7 @@ def choose(
 ) -> Chosen:
     """Return a comparison without gaps: most data sets times rivals.
 
-    With ``most_entries`` the most entries that share four data sets, or all there are.
+    With ``most_entries`` the most entries that share three data sets, or all there are.
     """
     there = results.whole().reindex(datasets, fill_value=False)
     there = there[there.get(OURS, False)] if OURS in there else there.iloc[:0]
@@ -290,7 +302,7 @@ def not_first(results: Results, chosen: Chosen, where: str) -> list[str]:
         if first.startswith(OURS) and len(others):
             rival = str(others.idxmin())
             line += f", and {others[rival]:.2f} of the best rival, {shown(rival)}"
-        lines.append(f"{line}.")
+        lines.append(f"{line}. {_ADVICE.get(metric, '')}".rstrip())
     return lines
 
 
