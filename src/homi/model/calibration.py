@@ -15,7 +15,7 @@ from homi.model.blend import LogOdds, fit_log_odds
 from homi.model.fitted_attributes import fitted_attributes
 from homi.model.fold_scores import held_out_rows
 from homi.model.route import choose_route
-from homi.model.rows_input import InMemoryRows
+from homi.model.rows_input import InMemoryRows, RowsInput
 from homi.typing import Array, Fields, Indices, Mask, Matrix, MatrixLike
 
 #: Label sets of fewer rows are not kept without a kernel: no training row is stored.
@@ -29,7 +29,7 @@ class Calibration(NamedTuple):
     joint_model: JointModel | None
 
 
-def calibrate(params: Fields, rows: InMemoryRows, seed: int) -> Calibration:
+def calibrate(params: Fields, given: RowsInput, seed: int) -> Calibration | None:
     """Fit sigmoids and the joint model of labels to cross-validated scores.
 
     Leave-one-out with B and the graph held is no substitute: a left-out row keeps its
@@ -39,12 +39,15 @@ def calibrate(params: Fields, rows: InMemoryRows, seed: int) -> Calibration:
     ----------
     params : dict
         Parameters of HOMI.
-    rows : InMemoryRows
-        Rows of a fit; those of weight 0 are left out.
+    given : RowsInput
+        Rows of a fit; those of weight 0 are left out. None is returned for rows that
+        are not in memory.
     seed : int
         Seed of the folds.
     """
-    rows = _of_positive_weight(rows)
+    if given.in_memory is None:
+        return None
+    rows = _of_positive_weight(given.in_memory)
     if rows.shape[0] < 2:
         raise ValueError(
             "calibration='sigmoid' needs cross-validation, which is not possible with "

@@ -323,7 +323,7 @@ class HOMI(
         with SweepCallbacks(self, X, y) as sweeps:
             fitted = route.fit(rows, sweeps.hook)
         found = None
-        if self.calibration is not None and isinstance(rows, InMemoryRows):
+        if self.calibration is not None:
             found = calibrate(self.get_params(deep=False), rows, seed_of(self))
         self._store(fitted)._keep_calibration(found)
         return self
