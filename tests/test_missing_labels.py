@@ -542,7 +542,9 @@ def test_homi_cv_with_weights_of_rows_and_labels(rows):
     twin = HOMICV(**CV, trees=False)
     expected = twin.fit_held_out(X[kept], hidden[kept], weights[kept], **given)
     np.testing.assert_array_equal(held_out[kept], expected)
-    np.testing.assert_array_equal(held_out[~kept], twin.decision_function(X[~kept]))
+    # Close, not equal: BLAS may sum a row differently in another block of rows.
+    scores = twin.decision_function(X[~kept])
+    np.testing.assert_allclose(held_out[~kept], scores, rtol=1e-10)
     filled = model.filled_labels_
     np.testing.assert_array_equal(filled[kept], twin.filled_labels_)
     np.testing.assert_array_equal(filled[known], Y[known])
