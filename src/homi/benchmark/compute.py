@@ -236,9 +236,14 @@ def _data_sha256(dataset: str) -> str:
 
 @cache
 def _processor() -> str:
+    """Return name and generation of the processor: speeds differ between them."""
     try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:
         return platform.processor() or platform.machine()
-    names = (line.split(":", 1)[1].strip() for line in lines if "model name" in line)
-    return f"{next(names, platform.machine())}, {os.cpu_count()} cores"
+    pairs = (line.split(":", 1) for line in text.splitlines() if ":" in line)
+    found = {key.strip(): value.strip() for key, value in pairs}
+    name = found.get("model name", platform.machine())
+    if "cpu family" in found:
+        name += f" (family {found['cpu family']}, model {found['model']})"
+    return f"{name}, {os.cpu_count()} cores"
