@@ -172,6 +172,19 @@ def test_a_graph_takes_all_rows(data, small_sample):
     assert 900 in model.search_report_["rows"]
 
 
+def test_trees_of_the_sample_hold_out_its_rows(data, small_sample):
+    X, Y = data
+    model = HOMICV(**{**QUICK, "trees": "auto", "kernels": []})
+    held_out = model.fit_held_out(X, Y)
+    assert model.forest_ is not None
+    inside = np.isin(np.arange(900), batches.sample_places(900, model._seed(), 300))
+    hits = (held_out > 0) == Y
+    assert abs(hits[inside].mean() - hits[~inside].mean()) < 0.03
+    # Trees have seen the labels of their rows, and answer with them.
+    fitted = (model.decision_function(X) > 0) == Y
+    assert fitted[inside].mean() > hits[inside].mean() + 0.05
+
+
 def test_trees_can_be_grown_of_all_rows(data, small_sample):
     X, Y = data
     model = HOMICV(**{**QUICK, "trees": True, "kernels": []})

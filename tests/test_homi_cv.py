@@ -18,7 +18,7 @@ from homi import HOMI, HOMICV, memory
 from homi.datasets import load
 from homi.linear import choose_strength, fit_pooled_sigmoids, log_loss
 from homi.metrics import hamming_loss, ranking_loss
-from homi.model import candidate_features
+from homi.model import candidate_features, final_features
 from homi.model.blend import fit_blend, fit_log_odds
 from homi.model.features import linear_features, with_exact_graph
 from homi.model.fold_scores import (
@@ -671,6 +671,26 @@ def test_a_budget_leaves_a_ridge_regression_with_a_chosen_penalty(kind):
     ).fit(kind(X), Y)
     assert model.best_params_["lam"] == ridges.best_params_["lam"]
     np.testing.assert_allclose(model.predict_proba(X), ridges.predict_proba(X))
+
+
+def test_a_budget_leaves_all_directions_of_wide_rows(monkeypatch):
+    """Dense rows have theirs fitted; sparse rows have a logistic regression."""
+    X, Y = random_rows(n=150, m=60, q=4)
+    few = HOMICV(time_budget=1e-9, n_components=20)
+    with pytest.warns(UserWarning, match="time_budget"):
+        every = clone(few).fit(X, Y)
+    monkeypatch.setattr(final_features, "_MOST_FEATURES", 30)
+    with pytest.warns(UserWarning, match="time_budget"):
+        np.testing.assert_array_equal(clone(few).fit(X, Y).predict(X), every.predict(X))
+    monkeypatch.setattr(final_features, "_MOST_ALONE", 30)
+    with pytest.warns(UserWarning, match="time_budget"):
+        assert (clone(few).fit(X, Y).predict(X) != every.predict(X)).any()
+    thin = sparse.csr_array(np.where(X > 2.0, X, 0.0))
+    with pytest.warns(UserWarning, match="trees"):
+        model = clone(few).fit(thin, Y)
+    assert "logistic regression" in model.search_report_["stage"]
+    notes = dict(zip(*map(model.search_report_.get, ("stage", "note")), strict=True))
+    assert notes["logistic regression"] == ""
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,16 @@ def test_sparse_blocks(data):
     assert_same(model, alone, X)
 
 
+def test_trees_are_grown_on_the_sample(data):
+    X = data[0]
+    Y = (X[:, :5] * X[:, 1:6] > 0).astype(int)  # nothing that is linear
+    parameters = QUICK | {"trees": "auto", "kernels": []}
+    alone = HOMICV(**parameters).fit(X, Y)
+    model = HOMICV(**parameters).fit(from_blocks(X, CHUNKS), from_blocks(Y, CHUNKS))
+    assert model.forest_ is not None
+    assert_same(model, alone, X)
+
+
 def test_few_rows_are_fitted_in_memory(data):
     X, Y = data[0][:300], data[1][:300]
     parameters = QUICK | {"trees": True, "kernels": []}

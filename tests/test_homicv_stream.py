@@ -61,11 +61,27 @@ def test_files_give_the_model_of_all_rows(name, rows, whole, tmp_path):
     assert model.held_out_labels_["label"] == model.label_names_.tolist()
 
 
-def test_the_report_says_that_trees_are_left_out(rows):
-    model = fit_stream(cut(*rows), clone(MODEL).set_params(trees="auto"))
-    report = dict(zip(*map(model.search_report_.get, ("stage", "note")), strict=True))
-    assert report["trees"] == "not grown: they need all rows in memory"
-    assert model.forest_ is None
+def test_trees_of_the_sample_join_the_mean(rows, tmp_path):
+    X, Y = rows
+    model = clone(MODEL).set_params(trees="auto")
+    whole = clone(model).fit(X, Y)
+    given = {"batch_size": 150, "checkpoint": tmp_path / "c.npz", "every": 0}
+    done = []
+
+    def stop(progress):
+        done.append(progress)
+        if len(done) == 11:
+            raise Stop
+
+    with pytest.raises(Stop):
+        fit_stream((X, Y), model, progress=stop, **given)
+    found = fit_stream((X, Y), model, **given)
+    assert found.forest_ is not None
+    assert_same(found, whole, X)
+    report = dict(zip(*map(found.search_report_.get, ("stage", "rows")), strict=True))
+    assert report["trees"] == 300
+    # Trees calibrate on the sample: the rows are not read a third time.
+    assert "held-out scores" not in report
 
 
 def test_few_rows_are_fitted_in_memory(rows):

@@ -81,7 +81,8 @@ def test_time_of_many_rows_is_linear_and_memory_that_of_the_data():
     times = np.log10([found.seconds for found in plans])
     assert np.diff(times) == pytest.approx(1.0, abs=0.15)
     assert plans[2].bytes - plans[1].bytes == pytest.approx(9e7 * 8 * 221)
-    assert plans[0].seconds == plans[0].seconds_with_trees
+    trees = [found.seconds_with_trees - found.seconds for found in plans]
+    assert 0 < trees[0] == pytest.approx(trees[2])  # those of the sample
 
 
 def test_few_rows_have_trees_and_no_passes():
@@ -92,7 +93,7 @@ def test_few_rows_have_trees_and_no_passes():
 
 
 def test_trees_are_planned_where_they_are_grown():
-    few, many = 60_000, 6_000_000
+    few, many = 300_000, 6_000_000
     grown = plan(Size(50_000, 9, 2, 450_000, few), RATES)
     assert grown.seconds < grown.seconds_with_trees
     left_out = plan(Size(12_000, 9, 983, 108_000, many), RATES)

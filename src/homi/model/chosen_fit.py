@@ -69,6 +69,8 @@ class ChosenFit:
     n_components : int
         Most landmarks of a kernel.
     seed : int
+    alone : bool
+        Whether a linear model of dense rows is all there will be.
     """
 
     def __init__(
@@ -79,7 +81,9 @@ class ChosenFit:
         *,
         n_components: int,
         seed: int,
+        alone: bool = False,
     ) -> None:
+        self._alone = alone
         self._batches = batches
         self._X, self._Y, self._weights, _, self._known = batches.sample
         self._search, self._grid = search, grid
@@ -94,6 +98,7 @@ class ChosenFit:
             search.best.params,
             n_components=n_components,
             seed=seed,
+            alone=self._alone,
         )
         if is_whole(self._batches):
             return search.timed("fit", lambda: self._fit(build()), len(self._Y))

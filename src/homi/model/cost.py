@@ -102,9 +102,9 @@ def plan(size: Size, rates: Rates, n_components: int = 1500) -> Plan:
         scores += _LOGISTIC * stored
     sigmoids = scores * n_labels + _FIXED
     seconds = operations / rates.product + sigmoids * rates.sigmoid + city
-    nodes = TREES * n * np.log2(n + 1) * np.sqrt(m) * _NODE
-    trees = (nodes + n * n_labels * _BLEND) * rates.sigmoid
-    grows = not large if positives is None else can_grow_trees(positives)
+    nodes = TREES * held * np.log2(held + 1) * np.sqrt(m) * _NODE
+    trees = (nodes + held * n_labels * _BLEND) * rates.sigmoid
+    grows = positives is None or can_grow_trees(int(positives * held / max(n, 1)))
     given = (12 if stored < n * m else 8) * stored + 8 * n * n_labels
     room = 8 * (held * (3 * p + 6 * n_labels) + 6 * p * p) + _LIBRARIES
     return Plan(_route(size), seconds, seconds + grows * trees, given + room)

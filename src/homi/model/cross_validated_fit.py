@@ -31,6 +31,7 @@ from homi.model.forest import Forest
 from homi.model.grid import GAMMAS, build_grid, check_values
 from homi.model.held_out_quality import KeptScores, data_key, held_out_quality
 from homi.model.homi import HOMI
+from homi.model.logistic import wants_logistic
 from homi.model.missing_labels import check_known_somewhere
 from homi.model.requires import check
 from homi.model.scoring import check_missing, objective
@@ -187,11 +188,10 @@ class CrossValidatedFit(
         grid, seed = build_grid(self, X, rows.n), rows.seed
         self._check_rows_fit(X.shape[0])
         size: Fields = {"n_components": self.n_components, "seed": seed}
+        calibrates = self.calibration is not None
         search = Search(
             CandidateFeatures(X, Y, weights, known, **size),
-            CalibratedObjective(
-                objective(self._scoring()), self.calibration is not None
-            ),
+            CalibratedObjective(objective(self._scoring()), calibrates),
             given,
             self._deadline(),
             seed,
@@ -199,8 +199,10 @@ class CrossValidatedFit(
             bool(self.verbose),
         )
         search.run(grid)
-        chosen = ChosenFit(rows, search, grid, **size)()
-        if self.calibration is None:
+        stands_in = calibrates and wants_logistic(rows, self.logistic)
+        alone = search.was_cut_short and not stands_in
+        chosen = ChosenFit(rows, search, grid, **size, alone=alone)()
+        if not calibrates:
             found = plain_scores(search, rows, chosen, keep=keep)
         else:
             found = fit_final_odds(

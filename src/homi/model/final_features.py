@@ -30,29 +30,41 @@ from homi.typing import Fields, Indices, Matrix
 #: With more features, and more rows, linear models are fitted in ``n_components``
 #: directions: the span of rows, or of more than the sample those of most variance.
 _MOST_FEATURES = 3_000
+#: The same where nothing else of the model makes up for it; a minute.
+_MOST_ALONE = 6_000
 
 
 def final_features(
-    batches: Batches, params: Fields, *, n_components: int, seed: int
+    batches: Batches,
+    params: Fields,
+    *,
+    n_components: int,
+    seed: int,
+    alone: bool = False,
 ) -> FeatureSpace:
     """Return the features that parameters of HOMI name.
 
     The features are those of the sample, which may be all rows, and the moments are
     those of all rows. The scaling of rows for a kernel, the landmarks and the span of
-    wide rows come from the sample.
+    wide rows come from the sample. ``alone`` says that a linear model of dense rows is
+    all there will be.
     """
-    build = _of_whole if is_whole(batches) else _of_sample
-    return build(batches, params, n_components, seed)
-
-
-def _of_whole(
-    batches: Batches, params: Fields, n_components: int, seed: int
-) -> FeatureSpace:
+    if not is_whole(batches):
+        return _of_sample(batches, params, n_components, seed)
     X, Y, weights, *_ = batches.sample
     if params["kernel"] is not None:
         kernel_map = _kernel_map(batches.sample, params, n_components, seed)
         return kernel_features(X, Y, kernel_map, weights=weights)
-    return linear_features_of(X, Y, weights, params["standardize"], n_components, seed)
+    most = _MOST_ALONE if alone else _MOST_FEATURES
+    given = params["standardize"], n_components, seed
+    return linear_features_of(X, Y, weights, *given, most=most)
+
+
+def is_reduced(X: Matrix, params: Fields, n_components: int) -> bool:
+    """Return True if a linear model of all rows has fewer directions than they have."""
+    n, m = X.shape
+    is_linear = params["kernel"] is None
+    return is_linear and min(n + 1, m) > max(_MOST_FEATURES, n_components)
 
 
 def linear_features_of(
@@ -62,16 +74,21 @@ def linear_features_of(
     standardize: bool,
     n_components: int,
     seed: int,
+    most: int | None = None,
 ) -> FeatureSpace:
-    """Return the rows as features, in their own span where that is smaller."""
+    """Return the rows as features, in their own span where that is smaller.
+
+    With more than ``most`` of both, in the span of ``n_components`` rows.
+    """
     n, m = X.shape
+    most = max(_MOST_FEATURES if most is None else most, n_components)
     return linear_features(
         X,
         Y,
         standardize=standardize,
         weights=weights,
         compact=n + 1 < m,
-        landmarks=_spanning(n, m, n_components, seed),
+        landmarks=_spanning(n, m, most, n_components, seed),
     )
 
 
@@ -135,10 +152,12 @@ def _leading_features(
     )
 
 
-def _spanning(n: int, m: int, n_components: int, seed: int) -> Indices | None:
+def _spanning(
+    n: int, m: int, most: int, n_components: int, seed: int
+) -> Indices | None:
     """Return the rows in whose span wide rows are fitted; None for all features."""
     size, landmarks = min(n + 1, m), None
-    if size > max(_MOST_FEATURES, n_components):
+    if size > most:
         size = n_components
         landmarks = check_random_state(seed).permutation(n)[:size]
     check_direct(size)

@@ -11,14 +11,15 @@ from scipy import sparse
 
 from homi.arrays import dense
 from homi.linalg import Array
-from homi.model.batches import Batches, is_whole, rows_in_memory
+from homi.model.batches import Batches, HeldRows, is_whole, rows_in_memory
 from homi.model.blend import LogOdds, fit_blend, fit_log_odds
 from homi.model.block_scores import ScoreTable, tabulated
 from homi.model.chosen_fit import Chosen
+from homi.model.final_features import is_reduced
 from homi.model.forest import Forest
 from homi.model.logistic import Logistic, fit_logistic, wants_logistic
 from homi.model.search import Search
-from homi.typing import Matrix
+from homi.typing import Indices, Matrix
 
 T = TypeVar("T")
 
@@ -62,22 +63,21 @@ def fit_final_odds(
     seed: int,
     n_jobs: int | None,
 ) -> FinalOdds:
-    """Fit log-odds to the held-out scores of all rows.
+    """Fit log-odds to held-out scores.
 
-    If the sample lacks some rows, a table of the scores represents all of them.
+    The mean with other models is fitted to the rows of the sample. Without others, and
+    if the sample lacks some rows, a table of the scores represents all of them.
     ``keep`` says whether to return the log-odds of all rows.
     """
-    linear, rows = None, rows_in_memory(batches)
-    if rows is not None and wants_logistic(batches, logistic):
-        given = partial(fit_logistic, rows, search, seed=seed, n_jobs=n_jobs)
-        linear = _in_time(search, "logistic regression", logistic, given, batches.n)
-    forest = _grown(search, batches, chosen, trees, seed, n_jobs)
+    linear = _regressed(search, batches, chosen, logistic, seed, n_jobs)
+    forest = _grown(search, batches, trees, chosen.labels, seed, n_jobs)
+    if linear is not None or forest is not None:
+        found = _blended(search, batches, chosen, linear, forest, keep=keep)
+        if found is not None:
+            return found
     scores, table = chosen.scores, None
     if chosen.of_blocks is not None:
-        kept = keep or forest is not None or linear is not None
-        scores, table = _all_scores(search, batches, chosen, keep=kept)
-    if forest is not None or linear is not None:
-        return _blended(scores, forest, linear, batches)
+        scores, table = _all_scores(search, batches, chosen, keep=keep)
     if table is not None:
         odds = fit_log_odds(*table.points())
     else:
@@ -87,20 +87,43 @@ def fit_final_odds(
     return FinalOdds(odds, of_sample, of_all if keep else None)
 
 
-def _grown(
+def _regressed(
     search: Search,
     batches: Batches,
     chosen: Chosen,
+    logistic: bool | str,
+    seed: int,
+    n_jobs: int | None,
+) -> Logistic | None:
+    """Fit logistic regressions if they were requested, or suit the rows."""
+    rows = rows_in_memory(batches)
+    if rows is None or not wants_logistic(batches, logistic):
+        return None
+    # They have the directions that a reduced linear model lacks: no budget ends them.
+    reduced = is_reduced(rows.X, chosen.params, chosen.model.n_components)
+    given = partial(fit_logistic, rows, search, seed=seed, n_jobs=n_jobs)
+    asked = reduced or logistic
+    return _in_time(search, "logistic regression", asked, given, batches.n)
+
+
+def _grown(
+    search: Search,
+    batches: Batches,
     trees: bool | str,
+    labels: Array,
     seed: int,
     n_jobs: int | None,
 ) -> Forest | None:
-    rows = rows_in_memory(batches)
-    if rows is None:
-        if trees:
-            search.leave_out("trees", "not grown: they need all rows in memory")
-        return None
-    labels = chosen.labels if is_whole(batches) else rows.Y
+    """Grow trees: by default of the sample, wherever the other rows are.
+
+    ``labels`` are those of the sample, where missing ones were filled in.
+    """
+    rows: HeldRows = batches.sample
+    if trees is True and not is_whole(batches):
+        every = rows_in_memory(batches)
+        assert every is not None
+        rows = every
+        labels = np.asarray(dense(rows.Y), dtype=np.float64)
     if not _has_room(labels, trees):
         if trees:
             search.leave_out("trees", "not grown: the labels in their leaves are many")
@@ -108,13 +131,13 @@ def _grown(
     grow = partial(
         Forest.fit,
         rows.X,
-        np.asarray(dense(labels), dtype=np.float64),
+        labels,
         n_trees=TREES,
         seed=seed,
         sample_weight=rows.weights,
         n_jobs=n_jobs,
     )
-    return _in_time(search, "trees", trees, grow, batches.n)
+    return _in_time(search, "trees", trees, grow, len(labels))
 
 
 def _in_time(
@@ -129,20 +152,37 @@ def _in_time(
 
 
 def _blended(
-    scores: Array, forest: Forest | None, linear: Logistic | None, batches: Batches
-) -> FinalOdds:
-    """Fit the log-odds of a mean of all models."""
-    rows, places = rows_in_memory(batches), batches.sample.rows
-    assert rows is not None
-    parts = {"scores": scores}
+    search: Search,
+    batches: Batches,
+    chosen: Chosen,
+    linear: Logistic | None,
+    forest: Forest | None,
+    *,
+    keep: bool,
+) -> FinalOdds | None:
+    """Fit the log-odds of a mean of all models, by the rows of the sample.
+
+    None if no other model is in the mean, and the sample lacks some rows.
+    """
+    places, whole = batches.sample.rows, is_whole(batches)
+    others: dict[str, Array] = {}
     if linear is not None:
-        parts["logistic"] = linear.held_out
+        others["logistic"] = linear.held_out
     if forest is not None and forest.oob_log_odds is not None:
-        parts["forest"], forest.oob_log_odds = forest.oob_log_odds, None
-    Y = np.asarray(dense(rows.Y), dtype=np.float64)
-    blend = fit_blend(list(parts.values()), Y, rows.cells)
+        others["forest"], forest.oob_log_odds = forest.oob_log_odds, None
+    sampled = {name: _rows_of(S, places) for name, S in others.items()}
+    parts = {"scores": chosen.scores, **sampled}
+    blend = fit_blend(list(parts.values()), batches.sample.Y, batches.sample.cells)
     slopes, offset = dict(zip(parts, blend.slopes, strict=True)), blend.offset
-    held_out = blend(list(parts.values()))
+    if not whole and all(slopes[name] is None for name in others):
+        return None
+    of_sample = blend(list(parts.values()))
+    held_out = of_sample if keep and whole else None
+    if keep and not whole:
+        of_all = {"scores": _all_scores(search, batches, chosen, keep=True)[0]}
+        if forest is not None and len(others["forest"]) < batches.n:
+            others["forest"] = _unseen_odds(forest, batches, others["forest"])
+        held_out = blend(list((of_all | others).values()))
     coef, share = None, slopes.get("logistic")
     if linear is not None and share is not None:
         coef = linear.margins.coef * share
@@ -151,13 +191,22 @@ def _blended(
     odds = LogOdds(
         np.zeros_like(offset) if slope is None else slope, offset, slopes.get("forest")
     )
-    return FinalOdds(
-        odds,
-        held_out if len(places) == len(held_out) else held_out[places],
-        held_out,
-        None if odds.forest_slope is None else forest,
-        coef,
-    )
+    kept_forest = None if odds.forest_slope is None else forest
+    return FinalOdds(odds, of_sample, held_out, kept_forest, coef)
+
+
+def _rows_of(scores: Array, places: Indices) -> Array:
+    """Return the scores of the sample, if others have them too."""
+    return scores if len(scores) == len(places) else scores[places]
+
+
+def _unseen_odds(forest: Forest, batches: Batches, of_sample: Array) -> Array:
+    """Return the forest's log-odds of all rows; those of the sample are held out."""
+    rows = rows_in_memory(batches)
+    assert rows is not None
+    odds = forest.log_odds(rows.X)
+    odds[batches.sample.rows] = of_sample
+    return odds
 
 
 def _has_room(Y: Matrix, trees: bool | str) -> bool:

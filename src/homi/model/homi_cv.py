@@ -50,9 +50,10 @@ class HOMICV(ExplainMixin, SummaryMixin, AddLabelCVMixin):
     candidates.
 
     With more than 20,000 rows, a random sample of that size gives the scaling, the
-    landmarks, λ, label weights and the label correction. Weights and calibration are
-    those of all rows, which are mapped to features in blocks, twice; no array with a
-    row for each of them is held.
+    landmarks, λ, label weights, the label correction and the trees. Weights are those
+    of all rows, and so is the calibration where trees do not help; all rows are mapped
+    to features in blocks, and no array with a row for each of them is held. Arrays,
+    Dask collections and ``fit_stream`` give the same model.
 
     Candidates are compared, and scores of the final model mapped to log-odds, by
     Platt's sigmoids of held-out scores. The slopes of all labels have a common prior,
@@ -100,20 +101,23 @@ class HOMICV(ExplainMixin, SummaryMixin, AddLabelCVMixin):
     trees : bool or "auto", default="auto"
         Whether to average log-odds with those of a forest of extremely randomized
         trees, by the share with the greatest out-of-bag likelihood; the forest is
-        dropped where it does not help. "auto" grows none after ``time_budget``, where
-        it would take gigabytes, or of more than 20,000 rows that are not in memory.
+        dropped where it does not help. "auto" grows it on the sample of at most 20,000
+        rows, and not after ``time_budget`` or where it would take gigabytes. True grows
+        it on all rows, which must be in memory.
     logistic : bool or "auto", default="auto"
         Whether to average log-odds with those of a logistic regression of each label,
         by the share with the greatest held-out likelihood. "auto" fits one where at
         most a fifth of the values differ from 0, as of texts, there are at most 20,000
-        rows, and ``time_budget`` is not over.
+        rows, and ``time_budget`` is not over or the linear model is a reduced one.
     calibration : "sigmoid" or None, default="sigmoid"
         Whether scores become log-odds. None for the scores of ``best_estimator_`` as
         they are.
     time_budget : float in (0, inf) or None, default=None
         Seconds after which no further candidate is tried, with a warning. Every λ of
-        the first features is always tried: a ridge regression with a chosen penalty,
-        in ``n_components`` directions with more than 3,000 features and rows.
+        the first features is always tried: a ridge regression with a chosen penalty.
+        With more than 3,000 features and rows it is a reduced one, in ``n_components``
+        directions; sparse rows then have logistic regressions, too, and dense rows are
+        reduced only from 6,000 on.
     missing_labels : {"error", "ignore"}, default="error"
         What NaN in Y means. ``"ignore"``: the label is not known. It is filled in from
         the row's features and known labels, as in :class:`HOMI`, to fit regressions and

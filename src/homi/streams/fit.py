@@ -75,10 +75,10 @@ def fit_stream(
     the model is solved. With γ = 0 they are read once. Memory does not depend on the
     number of rows.
 
-    HOMICV reads them three times: for a sample of 20,000 rows, on which it chooses its
-    hyper-parameters, for the sufficient statistics of the features, and for the
-    leave-one-out scores of all rows, which it is calibrated by. With ``trees=False``,
-    the model is that of ``fit`` on the same rows.
+    HOMICV reads them twice: for a sample of 20,000 rows, on which it chooses its
+    hyper-parameters and grows trees, and for the sufficient statistics of the features.
+    Without trees, it reads them once more for the leave-one-out scores of all rows,
+    which it is calibrated by. The model is that of ``fit`` on the same rows.
 
     Parameters
     ----------
@@ -89,8 +89,7 @@ def fit_stream(
         returns an iterator of the same batches at each call.
     model : HOMI or HOMICV, default=None
         Parameters; None for HOMI. ``graph`` of HOMI must be "anchors" or "auto", which
-        means the same here. HOMICV grows no trees, unless the stream has at most 20,000
-        rows. The model is not changed.
+        means the same here. The model is not changed.
     labels : str, list of str or path, default=None
         Label columns of a table, as in `homi.datasets.read`.
     classes : array-like, default=None
