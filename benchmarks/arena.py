@@ -37,6 +37,7 @@ from homi.benchmark.arena import (
     read,
     records_table,
     shown,
+    timed,
     values_table,
     verdicts_table,
 )
@@ -213,8 +214,7 @@ def page(results: Results, study: Path | None) -> str:
     parts += [instead(results).markdown()]
     chosen = choose(results, experiment.datasets)
     if len(chosen.datasets) > 1 and len(chosen.methods) > 1:
-        parts += ["## Quality against time\n", "![](figures/arena-time.svg)\n"]
-        parts += [costs_table(results, chosen).markdown()]
+        parts += ["## Quality against time\n", *_costs(results, chosen)]
         parts += ["## Each rival\n", "![](figures/arena-ranks.svg)\n"]
         parts += [records_table(results, chosen).markdown()]
     parts += [study_part(results, study), "## Values\n"]
@@ -222,6 +222,20 @@ def page(results: Results, study: Path | None) -> str:
     parts += ["## Data and entries\n", data_table(experiment).markdown()]
     parts += [entries_table(experiment).markdown(), RULES + _machine(results)]
     return "\n".join(parts)
+
+
+def _costs(results: Results, chosen: Chosen) -> list[str]:
+    one = timed(results, chosen)
+    if not one.datasets:
+        return ["No data set was run by all entries on one machine.\n"]
+    there = results.cells["dataset"].isin(one.datasets)
+    machines = sorted(results.cells.loc[there, "processor"].unique())
+    text = (
+        f"Times of two machines are not compared: these {len(one.datasets)} data sets "
+        f"were each run on one, by all of these entries ({'; '.join(machines)}): "
+        f"{', '.join(one.datasets)}.\n"
+    )
+    return ["![](figures/arena-time.svg)\n", text, costs_table(results, one).markdown()]
 
 
 def comparisons(results: Results) -> Iterator[tuple[str, Chosen, list[str]]]:
@@ -278,10 +292,10 @@ def main() -> None:
             "Micro average precision",
             greater_is_better=True,
         )
-        for name, figure in (
-            ("arena-ranks", drawn),
-            ("arena-time", draw_time(results, chosen)),
-        ):
+        one = timed(results, chosen)
+        drawings = {"arena-ranks": drawn}
+        drawings |= {"arena-time": draw_time(results, one)} if one.datasets else {}
+        for name, figure in drawings.items():
             (figures / f"{name}.svg").write_text(svg(figure, name), encoding="utf-8")
 
 

@@ -309,6 +309,12 @@ def test_the_page_of_partial_results(results):
     assert [row[0].text for row in verdicts.rows] == list(arena.QUALITY.values())
     assert {row[3].text for row in verdicts.rows} <= {"HOMI of the paper", "ridge"}
     assert len(arena.costs_table(results, found).rows) == 3
+    assert arena.timed(results, found) == found
+    cells = results.cells.copy()
+    ours = (cells["dataset"] == "birds") & (cells["method"] == arena.OURS)
+    cells.loc[ours, "processor"] = "another one"
+    of_two = results._replace(cells=cells)
+    assert arena.timed(of_two, found).datasets == ["emotions"]
     assert [row[0].text for row in arena.instead(results).rows] == [
         "emotions",
         "birds",

@@ -120,6 +120,7 @@ def read(file: Path, directory: Path) -> Results:
                 "memory": cost.get("peak_bytes", np.nan) / 2**20,
                 "size": cost.get("model_bytes", np.nan) / 1e6,
                 "stopped": record.get("stopped"),
+                "processor": record["made_with"]["processor"],
             }
         )
         made.append(record["made_with"])
@@ -238,6 +239,13 @@ def mean_ranks(results: Results, chosen: Chosen) -> pd.Series:
     return pd.concat(ranks, axis=1).mean(axis=1)
 
 
+def timed(results: Results, chosen: Chosen) -> Chosen:
+    """Return the comparison on data sets that one machine ran, for all entries."""
+    there = results.cells["method"].isin(chosen.methods)
+    machines = results.cells[there].groupby("dataset")["processor"].nunique()
+    return chosen._replace(datasets=[d for d in chosen.datasets if machines[d] == 1])
+
+
 def costs_table(results: Results, chosen: Chosen) -> Table:
     """Return time, memory and model size beside the mean rank."""
     cells = results.cells[results.cells["dataset"].isin(chosen.datasets)]
@@ -257,7 +265,8 @@ def costs_table(results: Results, chosen: Chosen) -> Table:
         *("", "mean rank of all metrics", "fit, s", "predict, s", "memory, MB"),
         *("model, MB", "fit / forest's", "over the limit"),
     )
-    return Table("Medians over data sets", titles, tuple(rows))
+    caption = f"Medians over {len(chosen.datasets)} data sets"
+    return Table(caption, titles, tuple(rows))
 
 
 def gaps(results: Results, metric: str, rival: str) -> pd.DataFrame:
