@@ -18,7 +18,7 @@ from homi import HOMI, HOMICV, memory
 from homi.datasets import load
 from homi.linear import choose_strength, fit_pooled_sigmoids, log_loss
 from homi.metrics import hamming_loss, ranking_loss
-from homi.model import candidate_features, final_features
+from homi.model import candidate_features, final_features, final_odds
 from homi.model.blend import fit_blend, fit_log_odds
 from homi.model.features import linear_features, with_exact_graph
 from homi.model.fold_scores import (
@@ -671,6 +671,23 @@ def test_a_budget_leaves_a_ridge_regression_with_a_chosen_penalty(kind):
     ).fit(kind(X), Y)
     assert model.best_params_["lam"] == ridges.best_params_["lam"]
     np.testing.assert_allclose(model.predict_proba(X), ridges.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    ("limit", "reason"),
+    [
+        ("_MOST_VALUES", "the labels in their leaves are many"),
+        ("_MOST_TRIED", "rows and features are many"),
+    ],
+)
+def test_the_report_says_why_there_are_no_trees(monkeypatch, limit, reason):
+    X, Y = random_rows()
+    monkeypatch.setattr(final_odds, limit, 10)
+    report = HOMICV(**SMALL).fit(X, Y).search_report_
+    notes = dict(zip(report["stage"], report["note"], strict=True))
+    assert notes["trees"] == f"not grown: {reason}"
+    report = HOMICV(**SMALL, trees=True).fit(X, Y).search_report_
+    assert report["note"][report["stage"].index("trees")] == ""
 
 
 def test_a_budget_leaves_all_directions_of_wide_rows(monkeypatch):

@@ -98,6 +98,8 @@ def test_trees_are_planned_where_they_are_grown():
     assert grown.seconds < grown.seconds_with_trees
     left_out = plan(Size(12_000, 9, 983, 108_000, many), RATES)
     assert left_out.seconds == left_out.seconds_with_trees
+    wide = plan(Size(100_000, 50_000, 100, 10**7, few), RATES)
+    assert wide.seconds == wide.seconds_with_trees
 
 
 def test_sparse_rows_cost_less_than_dense_ones():

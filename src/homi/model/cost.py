@@ -16,7 +16,7 @@ from scipy.special import expit
 from homi.model.batches import SAMPLE_ROWS
 from homi.model.block_scores import COLUMNS, MANY_ROWS
 from homi.model.candidate_features import SEARCH_ROWS
-from homi.model.final_odds import TREES, can_grow_trees
+from homi.model.final_odds import TREES, too_large
 from homi.model.logistic import is_few_products
 
 #: Evaluations of a sigmoid that cost as much as all work on a score of a row and a
@@ -104,7 +104,8 @@ def plan(size: Size, rates: Rates, n_components: int = 1500) -> Plan:
     seconds = operations / rates.product + sigmoids * rates.sigmoid + city
     nodes = TREES * held * np.log2(held + 1) * np.sqrt(m) * _NODE
     trees = (nodes + held * n_labels * _BLEND) * rates.sigmoid
-    grows = positives is None or can_grow_trees(int(positives * held / max(n, 1)))
+    in_sample = int((positives or 0) * held / max(n, 1))
+    grows = too_large(held, m, in_sample) is None
     given = (12 if stored < n * m else 8) * stored + 8 * n * n_labels
     room = 8 * (held * (3 * p + 6 * n_labels) + 6 * p * p) + _LIBRARIES
     return Plan(_route(size), seconds, seconds + grows * trees, given + room)

@@ -7,7 +7,6 @@ from functools import partial
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from scipy import sparse
 
 from homi.arrays import dense
 from homi.linalg import Array
@@ -19,12 +18,14 @@ from homi.model.final_features import is_reduced
 from homi.model.forest import Forest
 from homi.model.logistic import Logistic, fit_logistic, wants_logistic
 from homi.model.search import Search
-from homi.typing import Indices, Matrix
+from homi.typing import Indices
 
 T = TypeVar("T")
 
-#: Trees of a forest, and most labels in all of their leaves.
+#: Trees of a forest, and most labels in all of their leaves: gigabytes.
 TREES, _MOST_VALUES = 300, 4e7
+#: Most rows times features that are tried at a split: minutes.
+_MOST_TRIED = 3e6
 
 
 class FinalOdds(NamedTuple):
@@ -118,16 +119,20 @@ def _grown(
 
     ``labels`` are those of the sample, where missing ones were filled in.
     """
+    if not trees:
+        return None
     rows: HeldRows = batches.sample
-    if trees is True and not is_whole(batches):
+    if trees != "auto" and not is_whole(batches):
         every = rows_in_memory(batches)
         assert every is not None
         rows = every
         labels = np.asarray(dense(rows.Y), dtype=np.float64)
-    if not _has_room(labels, trees):
-        if trees:
-            search.leave_out("trees", "not grown: the labels in their leaves are many")
-        return None
+    if trees == "auto":
+        n, m = rows.X.shape
+        too = too_large(n, m, int(np.count_nonzero(labels)))
+        if too is not None:
+            search.leave_out("trees", f"not grown: {too}")
+            return None
     grow = partial(
         Forest.fit,
         rows.X,
@@ -209,16 +214,13 @@ def _unseen_odds(forest: Forest, batches: Batches, of_sample: Array) -> Array:
     return odds
 
 
-def _has_room(Y: Matrix, trees: bool | str) -> bool:
-    """Return True if trees were requested, or there is memory for them."""
-    if isinstance(trees, bool):
-        return trees
-    return can_grow_trees(int(Y.nnz if sparse.issparse(Y) else np.count_nonzero(Y)))
-
-
-def can_grow_trees(positives: int) -> bool:
-    """Return True if the leaves of all trees have room for this many labels of rows."""
-    return float(TREES) * positives <= _MOST_VALUES
+def too_large(n: int, m: int, positives: int) -> str | None:
+    """Say what is too much for trees of n rows, m features, and labels of rows."""
+    if float(TREES) * positives > _MOST_VALUES:
+        return "the labels in their leaves are many"
+    if n * np.sqrt(m) > _MOST_TRIED:
+        return "rows and features are many"
+    return None
 
 
 def _all_scores(

@@ -102,8 +102,8 @@ class HOMICV(ExplainMixin, SummaryMixin, AddLabelCVMixin):
         Whether to average log-odds with those of a forest of extremely randomized
         trees, by the share with the greatest out-of-bag likelihood; the forest is
         dropped where it does not help. "auto" grows it on the sample of at most 20,000
-        rows, and not after ``time_budget`` or where it would take gigabytes. True grows
-        it on all rows, which must be in memory.
+        rows, and not after ``time_budget`` or where it would take gigabytes or many
+        minutes. True grows it on all rows, which must be in memory.
     logistic : bool or "auto", default="auto"
         Whether to average log-odds with those of a logistic regression of each label,
         by the share with the greatest held-out likelihood. "auto" fits one where at
