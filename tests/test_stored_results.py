@@ -212,7 +212,13 @@ def test_cells_that_were_better_before_are_named():
 
     assert "before" not in best_page(results(), DATASETS)
     page = best_page(results(with_before), DATASETS)
-    assert "in 2 of 4 cells: One-error of one, Macro AUC of one." in page
+    assert "in 2 of 4 cells; its variants" in page
+    lines = [line for line in page.splitlines() if ", before " in line]
+    assert [line.split(":")[0] for line in lines] == [
+        "- One-error of one",
+        "- Macro AUC of one",
+    ]
+    assert "before 0.0000" in lines[0]
     table = page.split("HOMICV less HOMICV before", 1)[1]
     assert "(-1.4)" in table.split("| one |", 1)[1].split("\n", 1)[0]
     assert table.split("| two |", 1)[1].split("|")[0].strip() == "not run"
