@@ -15,6 +15,7 @@ from sklearn.model_selection import KFold, cross_validate
 from sklearn.model_selection import train_test_split as random_split
 
 from homi import HOMI
+from homi.arrays import dense
 from homi.datasets import (
     IterativeStratifiedKFold,
     imbalance_ratios,
@@ -383,6 +384,15 @@ def test_a_seed_gives_the_same_rows_and_nothing_given_changes():
     first[:] = 0
     for array, kept in zip((X, Y), before, strict=True):
         np.testing.assert_array_equal(array, kept)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("dtype", ["uint8", "int64", "bool"])
+def test_whole_numbers_give_the_rows_of_real_ones(dtype, kind):
+    X, Y = rare()
+    X = (100 * np.abs(X)).astype(dtype)
+    found, expected = oversample(kind(X), Y)[0], oversample(kind(X.astype(float)), Y)[0]
+    np.testing.assert_array_equal(dense(found), dense(expected))
 
 
 @pytest.mark.parametrize(
