@@ -25,7 +25,13 @@ from homi.thresholds.choose import choose_strategy, unseen_labels
 from homi.thresholds.known import KnownDecisionsMixin
 from homi.thresholds.objectives import OBJECTIVES
 from homi.thresholds.reliability import expected_calibration_error
-from homi.thresholds.rules import FITS, fit_rule, is_agreeing, rule_attributes
+from homi.thresholds.rules import (
+    FITS,
+    RULE_ATTRIBUTES,
+    fit_rule,
+    is_agreeing,
+    rule_attributes,
+)
 from homi.thresholds.scores import (
     CrossValidation,
     fit_held_out,
@@ -295,6 +301,8 @@ class TunedThresholds(KnownDecisionsMixin, WrappedClassifier):
         tests = (rows for _, rows in folds.split(S))
         self.strategy_ = choose_strategy(unseen, Y, objective, tests, cells)
         rule = fit_rule(S, Y, self.objective, self.strategy_, cells)
+        for name in RULE_ATTRIBUTES:
+            self.__dict__.pop(name, None)
         self.__dict__.update(rule_attributes(rule))
         predictions = {
             "before": own,
