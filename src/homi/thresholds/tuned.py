@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from homi.arrays import dense
+from homi.arrays import check_label_order, dense
 from homi.base._compat import Interval, StrOptions, take_rows
 from homi.base.classifier import LinearMultiLabelClassifier, agreeing, strictly_inside
 from homi.base.validation import checks_parameters
@@ -251,6 +251,8 @@ class TunedThresholds(KnownDecisionsMixin, WrappedClassifier):
         X = canonical_rows(X)
         unknown = takes_missing_labels(self.estimator)
         target = self._check_labels(X, y, unknown=unknown)
+        names = target.names
+        check_label_order(getattr(label_weight, "index", None), names, "label_weight")
         Y, known = dense(target.indicator) > 0, target.known
         weights = check_sample_weight(sample_weight, len(Y))
         if weights is not None and (self.cv == "own" or isinstance(self.cv, Integral)):
