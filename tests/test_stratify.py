@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn import config_context
 from sklearn.model_selection import KFold, cross_validate
 from sklearn.model_selection import train_test_split as random_split
+from sklearn.preprocessing import MultiLabelBinarizer
 
 from homi import HOMI
 from homi.arrays import dense
@@ -273,6 +274,16 @@ def test_a_seed_gives_the_same_split():
 def test_a_bad_test_size_is_told(test_size):
     with pytest.raises(ValueError, match=r"test_size must be a share .* got "):
         train_test_split(np.eye(4), np.eye(4, 2), test_size=test_size)
+
+
+@pytest.mark.parametrize("tags", [[["a"], ["a", "b"]] * 4, [["a", "b"]] * 8])
+def test_tags_are_split_beside_their_columns(tags):
+    X = np.arange(16.0).reshape(8, 2)
+    with pytest.raises(ValueError, match="lists of tags pass MultiLabelBinarizer"):
+        train_test_split(X, tags)
+    columns = MultiLabelBinarizer().fit_transform(tags)
+    *_, train, test = train_test_split(X, columns, tags)
+    assert sorted(train + test) == sorted(tags)
 
 
 def test_other_bad_input_of_a_split_is_told():
