@@ -16,6 +16,7 @@ from homi import HOMI, HOMICV
 from homi.graph import plan_anchors
 from homi.io import load_model, save
 from homi.model.partial_fit import add_batch, fit_sums
+from homi.thresholds import TunedThresholds
 
 NAMES = ["sun", "sea", "sand"]
 
@@ -170,6 +171,15 @@ def test_homicv_fits_the_label_as_its_own_fit_would():
     alone = HOMICV(**settings, betas=()).fit(X, NEW[:, None].astype(int))
     found = model.decision_function(X)[:, 3:]
     np.testing.assert_allclose(found, alone.decision_function(X), atol=1e-6)
+
+
+def test_tuned_thresholds_of_the_model_do_not_change():
+    model = HOMICV(widths=[], trees=False, betas=[], lams=[1.0]).fit(X, Y[:, :3])
+    tuned = TunedThresholds(model, cv="own").fit(X, Y[:, :3])
+    before = tuned.decision_function(X)
+    model.add_label("snow", Y[:, 3], X)
+    np.testing.assert_array_equal(tuned.decision_function(X), before)
+    assert model.predict(X).shape == Y.shape
 
 
 def test_known_labels_and_an_added_one_say_nothing_about_each_other():

@@ -6,6 +6,7 @@ from scipy import sparse
 
 import homi.graph.plan
 from homi import HOMI
+from homi.arrays import dense
 from homi.base.targets import check_target
 from homi.graph import AnchorPlan, anchor_moments, neighbor_laplacian, plan_anchors
 from homi.graph.anchors import edges
@@ -242,6 +243,25 @@ def test_a_sample_does_not_depend_on_batches(kind):
         if kind == "sparse":
             one, other = one.toarray(), other.toarray()
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        [np.float32, np.asarray, np.asarray],
+        [sparse.csr_array, np.asarray, sparse.csr_array],
+        [np.asarray, sparse.csr_array, np.asarray],
+    ],
+    ids=["single first", "sparse first", "dense first"],
+)
+def test_batches_of_different_kinds_give_the_same_sample(kinds):
+    X, _ = rows(8, n=120, density=0.5)
+    X[:40] = X[:40].round()  # single precision holds them
+    whole, parts = Reservoir(8, 3, 50), Reservoir(8, 3, 50)
+    whole.add(X)
+    for kind, batch in zip(kinds, np.split(X, 3), strict=True):
+        parts.add(kind(batch))
+    np.testing.assert_array_equal(dense(parts.rows), whole.rows)
 
 
 def test_every_row_is_as_likely():

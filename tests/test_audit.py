@@ -125,6 +125,24 @@ def test_a_fitted_model_judges_rows_that_it_has_not_seen():
     np.testing.assert_allclose(both["probability_x"], both["probability_y"])
 
 
+def test_labels_of_a_fitted_model_are_matched_by_name():
+    clean, labels = rows(2)
+    model = HOMICV(**QUICK).fit(clean, pd.DataFrame(labels, columns=NAMES))
+    frame = pd.DataFrame(NOISY[:60], columns=NAMES)
+    found = audit(model, X[:60], frame, held_out=False)
+    swapped = frame[NAMES[::-1]]
+    with pytest.raises(ValueError, match="Y has its labels in another order"):
+        audit(model, X[:60], swapped, held_out=False)
+    with pytest.raises(ValueError, match="Y has its labels in another order"):
+        found.corrected(swapped)
+    tags = [[name for name in NAMES if row[name]] for _, row in frame.iterrows()]
+    by_tags = audit(model, X[:60], tags, held_out=False)
+    pd.testing.assert_frame_equal(by_tags, found)
+    tags[7] = [*tags[7], "fog"]
+    with pytest.raises(ValueError, match="row 7 of Y has the tag 'fog', which the mod"):
+        audit(model, X[:60], tags, held_out=False)
+
+
 def test_a_corrected_data_frame_of_polars():
     polars = pytest.importorskip("polars")
     given = polars.DataFrame(NOISY, schema=NAMES)

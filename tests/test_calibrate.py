@@ -1,6 +1,7 @@
 """Probabilities: maps against scikit-learn's, and errors against a literal loop."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from scipy.optimize import approx_fprime
@@ -154,6 +155,18 @@ def test_the_truth_is_calibrated():
 def test_bad_input_is_named(Y, P, message):
     with pytest.raises(ValueError, match=message):
         expected_calibration_error(Y, P)
+
+
+def test_labels_and_probabilities_are_in_the_same_order():
+    Y = pd.DataFrame({"a": [0, 1, 1, 0], "b": [0, 0, 1, 0]})
+    P = pd.DataFrame({"a": [0.2, 0.7, 0.9, 0.1], "b": [0.1, 0.4, 0.8, 0.3]})
+    assert expected_calibration_error(Y, P) == expected_calibration_error(
+        Y.to_numpy(), P.to_numpy()
+    )
+    with pytest.raises(ValueError, match="P has its labels in another order"):
+        expected_calibration_error(Y[["b", "a"]], P)
+    with pytest.warns(UserWarning, match="P has the index of Y in another order"):
+        expected_calibration_error(Y[::-1], P)
 
 
 def test_what_is_reported_is_honest_on_noise():

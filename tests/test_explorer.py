@@ -412,6 +412,27 @@ def test_a_widget_holds_the_page(rows, model):
 # Targets and files
 
 
+def test_labels_are_matched_by_name_and_checked(rows):
+    X, Y = rows
+    names = [f"tag {j}" for j in range(Y.shape[1])]
+    frame = pd.DataFrame(Y.astype(int), columns=names)
+    tags = [[name for name in names if row[name]] for _, row in frame.iterrows()]
+    model = HOMI(gamma=0.0).fit(X, frame)
+    expected = facts(model, X, frame).data.YtY
+    for labels in (tags, pd.Series(tags), sparse.csr_array(frame.to_numpy())):
+        np.testing.assert_array_equal(facts(model, X, labels).data.YtY, expected)
+    with pytest.raises(ValueError, match="y has its labels in another order"):
+        facts(model, X, frame[names[::-1]])
+    for wrong in (2 * Y - 1, np.where(Y, 1.0, np.nan), sparse.csr_array(3 * Y)):
+        with pytest.raises(ValueError, match="y must hold only 0 and 1, got"):
+            facts(model, X, wrong)
+    for name, labels in (("X", "y"), ("X_test", "y_test"), ("rows", "row_labels")):
+        with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+            facts(model, **{name: X, labels: Y[:9]})
+    with pytest.warns(UserWarning, match="y has the index of X in another order"):
+        facts(model, pd.DataFrame(X), frame[::-1])
+
+
 def test_one_dimensional_targets(rows):
     X, Y = rows
     for y in (

@@ -1,6 +1,7 @@
 """Weights of labels against the objective written out and minimized by scipy."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.optimize import minimize
 from sklearn.linear_model import Ridge
@@ -11,6 +12,7 @@ from homi.graph import neighbor_laplacian
 from homi.moments import Moments
 from homi.solver import Problem, leave_one_out, solve, total
 from homi.solver.label_weights import WeightedMomentsForm
+from homi.thresholds import TunedThresholds
 
 HYPER = {"lam": 0.7, "beta": 1.5, "gamma": 0.4}
 WEIGHTS = np.array([0.3, 1.0, 4.0])
@@ -198,6 +200,18 @@ def test_plain_sweeps_have_no_weights_of_labels(rows):
     problem = Problem(Moments.from_rows(X, Y), label_weight=WEIGHTS)
     with pytest.raises(ValueError, match="label_weight needs"):
         solve(problem, accelerate=False)
+
+
+def test_a_series_of_weights_has_the_order_of_the_labels(rows):
+    X, Y = rows
+    frame = pd.DataFrame(Y, columns=["a", "b", "c"])
+    weights = pd.Series(WEIGHTS, index=frame.columns)
+    found = HOMI().fit(X, frame, label_weight=weights)
+    expected = HOMI().fit(X, Y, label_weight=WEIGHTS)
+    np.testing.assert_array_equal(found.coef_, expected.coef_)
+    for model in (HOMI(), TunedThresholds(HOMI(), cv=2)):
+        with pytest.raises(ValueError, match="label_weight has its labels in another"):
+            model.fit(X, frame, label_weight=weights[::-1])
 
 
 @pytest.mark.parametrize(

@@ -149,3 +149,10 @@ def test_more_rows_than_the_sample(words, monkeypatch):
     assert held_out.shape == Y.shape
     assert model.logistic_coef_ is not None
     assert HOMICV(**QUICK).fit(X, Y).logistic_coef_ is None
+
+
+@pytest.mark.parametrize("logistic", ["auto", True])
+def test_a_single_row_has_none(logistic):
+    model = HOMICV(logistic=logistic).fit([[0.0, 0.0, 2.0, 0.0, 0.0]], [[1, 0]])
+    assert model.logistic_coef_ is None
+    assert model.predict(np.zeros((2, 5))).tolist() == [[1, 0], [1, 0]]

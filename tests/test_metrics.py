@@ -17,7 +17,7 @@ from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from homi import metrics
+from homi import HOMI, metrics
 from homi.metrics import METRICS, PAPER_METRICS, checks, evaluate, pairs, scorers
 
 # Row 0 has a tie between a positive and a negative, row 1 no label, row 2 all.
@@ -679,6 +679,16 @@ def test_scorers_rank_by_what_the_classifier_ranks_by(steps):
     expected["macro_auc"] *= -1
     found = {name: score(model, X, labels) for name, score in scorers().items()}
     assert found == pytest.approx(expected)
+
+
+def test_scorers_refuse_labels_in_another_order():
+    X, labels = make_multilabel_classification(n_samples=60, random_state=0)
+    frame = pd.DataFrame(labels, columns=list("abcde"))
+    model = make_pipeline(StandardScaler(), HOMI()).fit(X, frame)
+    scorer = scorers(["ranking_loss"])["ranking_loss"]
+    assert scorer(model, X, frame) == scorer(model, X, labels)
+    with pytest.raises(ValueError, match="Y_true has its labels in another order"):
+        scorer(model, X, frame[list("edcba")])
 
 
 def test_scorers_can_be_sent_to_other_processes():

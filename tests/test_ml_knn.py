@@ -79,6 +79,15 @@ def test_copies_of_a_row_do_not_hide_it_from_itself():
     np.testing.assert_allclose(model.predict_proba(np.eye(3)), expected)
 
 
+def test_rows_that_change_after_fit_do_not_change_the_model():
+    X, Y = random_rows(0, n=40)
+    test, given = X[:9].copy(), X.copy()
+    model = MLkNN(3).fit(given, Y)
+    expected = model.predict_proba(test)
+    given[:] = 0.0
+    np.testing.assert_array_equal(model.predict_proba(test), expected)
+
+
 def test_degenerate_labels():
     X, Y = random_rows(0, n=40)
     Y = np.column_stack([np.zeros(40), np.ones(40), np.eye(40)[0], Y[:, 0], Y[:, 0]])

@@ -13,8 +13,10 @@ from scipy import sparse
 from sklearn import config_context
 from sklearn.model_selection import KFold, cross_validate
 from sklearn.model_selection import train_test_split as random_split
+from sklearn.preprocessing import MultiLabelBinarizer
 
 from homi import HOMI
+from homi.arrays import dense
 from homi.datasets import (
     IterativeStratifiedKFold,
     imbalance_ratios,
@@ -274,6 +276,16 @@ def test_a_bad_test_size_is_told(test_size):
         train_test_split(np.eye(4), np.eye(4, 2), test_size=test_size)
 
 
+@pytest.mark.parametrize("tags", [[["a"], ["a", "b"]] * 4, [["a", "b"]] * 8])
+def test_tags_are_split_beside_their_columns(tags):
+    X = np.arange(16.0).reshape(8, 2)
+    with pytest.raises(ValueError, match="lists of tags pass MultiLabelBinarizer"):
+        train_test_split(X, tags)
+    columns = MultiLabelBinarizer().fit_transform(tags)
+    *_, train, test = train_test_split(X, columns, tags)
+    assert sorted(train + test) == sorted(tags)
+
+
 def test_other_bad_input_of_a_split_is_told():
     X, Y = np.eye(4), np.eye(4, 2)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
@@ -383,6 +395,15 @@ def test_a_seed_gives_the_same_rows_and_nothing_given_changes():
     first[:] = 0
     for array, kept in zip((X, Y), before, strict=True):
         np.testing.assert_array_equal(array, kept)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("dtype", ["uint8", "int64", "bool"])
+def test_whole_numbers_give_the_rows_of_real_ones(dtype, kind):
+    X, Y = rare()
+    X = (100 * np.abs(X)).astype(dtype)
+    found, expected = oversample(kind(X), Y)[0], oversample(kind(X.astype(float)), Y)[0]
+    np.testing.assert_array_equal(dense(found), dense(expected))
 
 
 @pytest.mark.parametrize(

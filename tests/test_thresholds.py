@@ -484,6 +484,17 @@ def test_the_seed_and_nothing_else_decides_the_folds(rows):
     assert (other.thresholds_ != first.thresholds_).any()
 
 
+def test_another_fit_leaves_nothing_of_the_one_before(rows):
+    X, Y = rows
+    again = ours(strategy="per_label").fit(X, Y)
+    for changed in (
+        {"strategy": "top_k"},
+        {"strategy": "cardinality", "calibration": None},
+    ):
+        again.set_params(**changed).fit(X, Y)
+        assert set(vars(again)) == set(vars(clone(again).fit(X, Y)))
+
+
 def test_two_classes_in_one_dimension(rows):
     X, Y = rows
     y = np.where(Y[:, 0] > 0, "yes", "no")

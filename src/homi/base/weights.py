@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from homi.arrays import check_label_order
 from homi.base.validation import checks_parameters
 from homi.moments import check_weights
 from homi.typing import Array, Matrix, MatrixLike, Names
@@ -137,6 +138,7 @@ def check_label_weight(label_weight: ArrayLike | None, names: Names) -> Array | 
     """Return one positive weight for each label, or None where all are 1."""
     if label_weight is None:
         return None
+    check_label_order(getattr(label_weight, "index", None), names, "label_weight")
     weights = np.asarray(label_weight, dtype=np.float64)
     if weights.shape != names.shape:
         raise ValueError(

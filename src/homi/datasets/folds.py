@@ -27,6 +27,12 @@ from homi.warn import warn
 
 Split: TypeAlias = tuple[Indices, Indices]
 
+#: What to do with lists of tags.
+_TAGS = (
+    "; for lists of tags pass MultiLabelBinarizer().fit_transform(tags), and to "
+    "train_test_split the tags as one more array."
+)
+
 
 class Splitter(BaseCrossValidator):  # type: ignore[misc]
     """Base of the splitters: makes pairs (train, test) of test sets."""
@@ -256,7 +262,10 @@ def n_rows(X: Matrix) -> int:
 
 def _indicator(y: Matrix) -> Mask:
     """Return one boolean column per label, at least the two that are needed."""
-    values = np.asarray(dense(y))
+    try:
+        values = np.asarray(dense(y))
+    except ValueError as error:
+        raise ValueError(f"rows of y differ in length{_TAGS}") from error
     if values.ndim == 1:
         return _classes(values)
     if values.ndim != 2 or values.shape[1] == 0:
@@ -271,7 +280,7 @@ def _indicator(y: Matrix) -> Mask:
     if values.dtype.kind not in "buif" or not ((values == 0) | (values == 1)).all():
         raise ValueError(
             f"y must hold only 0 and 1, one column per label, got {_odd(values)}; for "
-            "-1/+1 labels pass y > 0, for classes a 1-D y."
+            f"-1/+1 labels pass y > 0, for classes a 1-D y{_TAGS}"
         )
     Y = values.astype(bool)
     return np.column_stack([Y, ~Y]) if Y.shape[1] == 1 else Y

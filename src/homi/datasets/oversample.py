@@ -99,7 +99,9 @@ def oversample(
     """
     if isinstance(n_neighbors, bool) or not n_neighbors >= 1:
         raise ValueError(f"n_neighbors must be at least 1, got {n_neighbors!r}.")
-    rows, labels = check_array(X, accept_sparse="csr"), _checked_labels(Y)
+    # Differences of unsigned integers would not be negative.
+    rows = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32))
+    labels = _checked_labels(Y)
     check_consistent_length(rows, labels)
     rng = check_random_state(random_state)
     bags = [np.flatnonzero(labels[:, j]) for j in _rare(labels)]

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from homi.arrays import dense
+from homi.arrays import check_label_order, dense
+from homi.base.tags import Tags, indicator_of, tag_rows
 from homi.base.targets import check_target
 from homi.dependence.label_dependence import LabelDependence
 from homi.dependence.reasons import Reasons
@@ -17,7 +18,7 @@ from homi.dependence.suspicion import Suspicion, suspicion
 from homi.extras import optional
 from homi.joint import JointModel
 from homi.thresholds import TunedThresholds
-from homi.typing import Array, MatrixLike
+from homi.typing import Array, MatrixLike, Names
 
 if TYPE_CHECKING:
     from homi.dependence.audit_frame import AuditFrame
@@ -94,13 +95,8 @@ def audit(
         raise ValueError(
             f"n_listed must be at least 1, or None for all, got {n_listed}."
         )
-    target = check_target(Y)
-    if target.encoding.kind != "multilabel-indicator":
-        raise ValueError(
-            "an audit needs a 0/1 column for each label, got a 1-D Y; pass "
-            "Y.reshape(-1, 1) or one column per class."
-        )
-    given = np.asarray(dense(target.indicator), dtype=np.float64)
+    fixed = None if held_out else getattr(model, "label_names_", None)
+    given, names = _audited(Y, fixed)
     fitted, log_odds = _log_odds(model, X, Y, held_out=held_out)
     if log_odds.shape != given.shape:
         raise ValueError(
@@ -112,9 +108,34 @@ def audit(
     found = suspicion(log_odds, given, None if held_out else joint)
     order = np.argsort(-found.wrong, axis=None, kind="stable")[:n_listed]
     cells = np.column_stack(np.unravel_index(order, given.shape))
-    names = np.asarray(target.names)
     reasons = Reasons(fitted, joint, X, given, log_odds, names)
     return _frame(found, given, names, cells, reasons(cells, found, n_explained))
+
+
+def _audited(Y: MatrixLike, fixed: Names | None) -> tuple[Array, Names]:
+    """Return labels as 0 and 1, and their names: ``fixed``, those of a fitted model."""
+    if fixed is not None and (tags := tag_rows(Y)) is not None:
+        return _known_tags(tags, fixed), fixed
+    target = check_target(Y)
+    if target.encoding.kind != "multilabel-indicator":
+        raise ValueError(
+            "an audit needs a 0/1 column for each label, got a 1-D Y; pass "
+            "Y.reshape(-1, 1) or one column per class."
+        )
+    check_label_order(getattr(Y, "columns", None), fixed, "Y")
+    return np.asarray(dense(target.indicator), dtype=np.float64), target.names
+
+
+def _known_tags(tags: list[Tags], names: Names) -> Array:
+    found, others = indicator_of(tags, names)
+    if others.any():
+        i = int(others.argmax())
+        strange = next(tag for tag in tags[i] if tag not in names)
+        raise ValueError(
+            f"row {i} of Y has the tag {strange!r}, which the model does not know; "
+            "leave it out, or fit the model again."
+        )
+    return found.astype(np.float64)
 
 
 def _log_odds(

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from homi.arrays import dense
+from homi.arrays import check_label_order, dense
 
 
 class AuditFrame(pd.DataFrame):  # type: ignore[misc]
@@ -49,6 +49,7 @@ class AuditFrame(pd.DataFrame):  # type: ignore[misc]
         """
         if not 0.0 <= threshold <= 1.0:
             raise ValueError(f"threshold must be between 0 and 1, got {threshold!r}.")
+        check_label_order(getattr(Y, "columns", None), self.attrs["labels"], "Y")
         # np.array of a data frame of pandas 2.2 may be a view.
         values = np.asarray(dense(Y) if sparse.issparse(Y) else Y).copy()
         if values.shape != self.attrs["shape"]:

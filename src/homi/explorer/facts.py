@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit
+from sklearn.utils.validation import check_consistent_length
 
 from homi.arrays import dense
 from homi.explorer.compare import Comparison, OtherModel, compare
@@ -38,6 +39,7 @@ from homi.explorer.suspects import Suspects, find_suspects, suspects_of_audit
 from homi.joint import JointModel
 from homi.typing import Array, Indices, Mask, Matrix, MatrixLike
 from homi.verdict import predicted_labels
+from homi.warn import warn_of_row_order
 
 __all__ = ["Facts", "Row", "Why", "explain_row", "facts"]
 
@@ -143,7 +145,7 @@ def facts(
     """Collect what the page shows; see :func:`homi.explorer.explain`."""
     known = summarize_model(model, label_names, feature_names)
     n_labels = len(known.names)
-    Y = None if y is None else indicator(model, y, n_labels)
+    Y = None if y is None else _labels(model, X, y, n_labels)
     data = None if Y is None else evidence(Y)
     judged = _judged(model, n_labels, (X, Y), (X_test, y_test), audit is not None)
     found = None if judged is None else _quality(model, judged)
@@ -154,7 +156,9 @@ def facts(
         notable = _notable(suspects, comparison, wrong, judged)
         shown = _shown(judged, len(known.names), notable, row_names, row_texts)
     else:
-        labels = None if row_labels is None else indicator(model, row_labels, n_labels)
+        labels = None
+        if row_labels is not None:
+            labels = _labels(model, rows, row_labels, n_labels)
         shown = RowsToExplain(
             rows,
             labels,
@@ -176,6 +180,15 @@ def facts(
     )
 
 
+def _labels(model: Any, X: MatrixLike | None, y: MatrixLike, n_labels: int) -> Matrix:
+    """Return labels as a 0/1 matrix, one row for each row of X if there are any."""
+    found = indicator(model, y, n_labels)
+    if X is not None:
+        check_consistent_length(X, found)
+        warn_of_row_order(X, y)
+    return found
+
+
 def _judged(
     model: Any, n_labels: int, given: Any, test: Any, has_audit: bool
 ) -> Judged | None:
@@ -185,7 +198,9 @@ def _judged(
             "only one of X_test and y_test was passed; pass both or neither."
         )
     held_out = test[0] is not None and not has_audit
-    X, y = (test[0], indicator(model, test[1], n_labels)) if held_out else given
+    X, y = given
+    if held_out:
+        X, y = test[0], _labels(model, test[0], test[1], n_labels)
     if X is None:
         return None
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)

@@ -11,10 +11,11 @@ from scipy import sparse
 from scipy.special import logit
 from sklearn.pipeline import Pipeline
 
-from homi.arrays import as_numbers, canonical
+from homi.arrays import as_numbers, canonical, check_label_order
+from homi.base.tags import indicator_of, tag_rows
 from homi.joint import JointModel
 from homi.thresholds.wrapper import WrappedClassifier
-from homi.typing import Array, Fields, Indices, Matrix, MatrixLike
+from homi.typing import Array, Fields, Indices, Matrix, MatrixLike, Values
 
 #: Parameters that the page shows, with their symbols.
 _SYMBOLS = {"lam": "λ", "beta": "β", "gamma": "γ", "n_neighbors": "s"}
@@ -298,6 +299,10 @@ def log_odds_of(model: Any, rows: Matrix, n_labels: int) -> Array:
 
 def indicator(model: Any, y: Matrix, n_labels: int) -> Matrix:
     """Return labels as a 0/1 matrix with the model's columns."""
+    names = own_label_names(model)
+    if (tags := tag_rows(y)) is not None:
+        return indicator_of(tags, names)[0]
+    check_label_order(getattr(y, "columns", None), names, "y")
     if sparse.issparse(y):
         y = sparse.csr_array(canonical(y))
     else:
@@ -310,7 +315,18 @@ def indicator(model: Any, y: Matrix, n_labels: int) -> Matrix:
             f"y has shape {y.shape}, but the model has {n_labels} labels; pass one 0/1 "
             "column per label, in the order of label_names_."
         )
+    _check_values(y.data if sparse.issparse(y) else y)
     return y
+
+
+def _check_values(stored: Values) -> None:
+    wrong = (stored != 0) & (stored != 1)
+    if wrong.any():
+        found = ", ".join(np.unique(stored[wrong].astype(str))[:4].tolist())
+        raise ValueError(
+            f"y must hold only 0 and 1, got {found}; leave out rows whose labels are "
+            "missing, and for -1/+1 labels pass (y > 0)."
+        )
 
 
 def _names(

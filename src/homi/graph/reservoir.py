@@ -33,7 +33,8 @@ class Reservoir:
 
     def add(self, X: Matrix) -> None:
         """Add the next rows, dense or sparse."""
-        X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
+        is_sparse = sparse.issparse(X) or sparse.issparse(self.rows)
+        X = sparse.csr_array(X) if is_sparse else np.asarray(X)
         slots, n_seen = self._slots(X.shape[0]), self.n_seen + X.shape[0]
         drawn = np.flatnonzero(slots >= 0)
         # If two rows have the same slot, the later one stays.
@@ -41,7 +42,7 @@ class Reservoir:
         latest[slots[drawn]] = drawn
         fresh = np.flatnonzero(latest >= 0)
         if len(fresh):
-            replaced = _replaced_sparse if sparse.issparse(X) else _replaced
+            replaced = _replaced_sparse if is_sparse else _replaced
             self.rows = replaced(self.rows, len(latest), fresh, X, latest[fresh])
         self.n_seen = n_seen
 
@@ -62,8 +63,9 @@ def _replaced(
 ) -> Matrix:
     """Return ``count`` rows, with chosen rows of X in the slots ``fresh``."""
     kept = 0 if rows is None else len(rows)
-    if count > kept:
-        more = np.empty((count, X.shape[1]), X.dtype if rows is None else rows.dtype)
+    dtype = X.dtype if rows is None else np.result_type(rows, X)
+    if count > kept or dtype != rows.dtype:
+        more = np.empty((count, X.shape[1]), dtype)
         if kept:
             more[:kept] = rows
         rows = more

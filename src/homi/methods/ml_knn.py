@@ -86,7 +86,8 @@ class MLkNN(UnweightedMixin, MultiLabelClassifier):
             )
         k = min(self.n_neighbors, n - 1)
         indicator = sparse.csr_array(target.indicator)
-        self.__dict__.update(training_attributes(X, indicator, k))
+        # scikit-learn keeps dense rows without a copy of its own.
+        self.__dict__.update(training_attributes(X.copy(), indicator, k))
         found = self._neighbors.kneighbors(X, k + 1, return_distance=False)
         counts = _count(without_self(found), self._indicator)
         self.posterior_ = _posterior(counts, self._indicator, k, self.smoothing)

@@ -20,6 +20,7 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import label_ranking_average_precision_score, make_scorer
 from sklearn.pipeline import Pipeline
 
+from homi.arrays import check_label_order
 from homi.metrics.checks import Values, check_labels, check_option, check_scores
 from homi.metrics.pairs import misordered_pairs, pair_counts
 from homi.metrics.top_k import ndcg_at_k, precision_at_k
@@ -314,6 +315,8 @@ class _RankingScorer:
         last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
         if not hasattr(last, "ranking_scores"):
             return self.by_response(estimator, X, Y)
+        names = getattr(last, "label_names_", None)
+        check_label_order(getattr(Y, "columns", None), names, "Y_true")
         if last is not estimator and len(estimator) > 1:
             X = estimator[:-1].transform(X)
         sign = 1.0 if self.metric.greater_is_better else -1.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -65,8 +66,10 @@ class AddLabelCVMixin(CrossValidatedFit):
         space = _space(self, rows, labels[:, None], weights)
         label = _fit_label(space, self, labels, weights)
         attributes = _with_label(self, name, label, labels, weights)
+        # A new object: copies of this model, such as that of TunedThresholds, keep it.
+        best = copy(best)
         best.__dict__.update(with_label(best, name, label.column))
-        self.__dict__.update(attributes)
+        self.__dict__.update(attributes, best_estimator_=best)
         for model in (best, self):
             model.__dict__.pop("filled_labels_", None)
         return self

@@ -40,8 +40,11 @@ class Logistic(NamedTuple):
 def wants_logistic(batches: Batches, logistic: bool | str) -> bool:
     """Return True if it was requested, or most values are 0.
 
-    Rows with a value for each feature gain nothing by it.
+    Rows with a value for each feature gain nothing by it. A single row cannot be held
+    out.
     """
+    if batches.n < 2:
+        return False
     if isinstance(logistic, bool):
         return logistic
     X, Y, *_ = batches.sample

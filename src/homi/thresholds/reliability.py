@@ -7,8 +7,9 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from homi.arrays import dense
+from homi.arrays import check_label_order, dense
 from homi.typing import Array, Indices, MatrixLike
+from homi.warn import warn_of_row_order
 
 Binning: TypeAlias = Literal["uniform", "quantile"]
 
@@ -69,6 +70,8 @@ def reliability_curve(
     >>> curve.probability
     array([0.25, 0.75])
     """
+    check_label_order(getattr(P, "columns", None), getattr(Y, "columns", None), "P")
+    warn_of_row_order(Y, P, "Y", "P")
     y, p = _check(Y, P)
     bins = _bins(p, n_bins, strategy)
     w = None if sample_weight is None else _entries(sample_weight, np.shape(Y))

@@ -211,6 +211,10 @@ def is_agreeing(model: TunedThresholds) -> bool:
     return calibrated and model.objective == "hamming" and thresholds
 
 
+#: What ``rule_attributes`` may return; a strategy has some of them.
+RULE_ATTRIBUTES = ("_rule", "_maps", "thresholds_", "top_k_", "cardinality_")
+
+
 def rule_attributes(found: SeenLabels, maps: CalibrationMaps | None = None) -> Fields:
     """Return the fitted attributes of a rule and of its maps, if any."""
     attributes: Fields = {"_rule": found}

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from homi.arrays import dense
+from homi.arrays import check_label_order, dense
 from homi.base._compat import Interval, StrOptions, take_rows
 from homi.base.classifier import LinearMultiLabelClassifier, agreeing, strictly_inside
 from homi.base.validation import checks_parameters
@@ -25,7 +25,13 @@ from homi.thresholds.choose import choose_strategy, unseen_labels
 from homi.thresholds.known import KnownDecisionsMixin
 from homi.thresholds.objectives import OBJECTIVES
 from homi.thresholds.reliability import expected_calibration_error
-from homi.thresholds.rules import FITS, fit_rule, is_agreeing, rule_attributes
+from homi.thresholds.rules import (
+    FITS,
+    RULE_ATTRIBUTES,
+    fit_rule,
+    is_agreeing,
+    rule_attributes,
+)
 from homi.thresholds.scores import (
     CrossValidation,
     fit_held_out,
@@ -245,6 +251,8 @@ class TunedThresholds(KnownDecisionsMixin, WrappedClassifier):
         X = canonical_rows(X)
         unknown = takes_missing_labels(self.estimator)
         target = self._check_labels(X, y, unknown=unknown)
+        names = target.names
+        check_label_order(getattr(label_weight, "index", None), names, "label_weight")
         Y, known = dense(target.indicator) > 0, target.known
         weights = check_sample_weight(sample_weight, len(Y))
         if weights is not None and (self.cv == "own" or isinstance(self.cv, Integral)):
@@ -295,6 +303,8 @@ class TunedThresholds(KnownDecisionsMixin, WrappedClassifier):
         tests = (rows for _, rows in folds.split(S))
         self.strategy_ = choose_strategy(unseen, Y, objective, tests, cells)
         rule = fit_rule(S, Y, self.objective, self.strategy_, cells)
+        for name in RULE_ATTRIBUTES:
+            self.__dict__.pop(name, None)
         self.__dict__.update(rule_attributes(rule))
         predictions = {
             "before": own,
