@@ -690,7 +690,7 @@ def test_the_report_says_why_there_are_no_trees(monkeypatch, limit, reason):
     assert report["note"][report["stage"].index("trees")] == ""
 
 
-def test_a_budget_leaves_all_directions_of_wide_rows(monkeypatch):
+def test_no_budget_takes_directions_of_wide_rows_away(monkeypatch):
     """Dense rows have theirs fitted; sparse rows have a logistic regression."""
     X, Y = random_rows(n=150, m=60, q=4)
     few = HOMICV(time_budget=1e-9, n_components=20)

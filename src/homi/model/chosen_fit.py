@@ -70,7 +70,7 @@ class ChosenFit:
         Most landmarks of a kernel.
     seed : int
     alone : bool
-        Whether a linear model of dense rows is all there will be.
+        Whether no logistic regressions join, which see all directions of wide rows.
     """
 
     def __init__(

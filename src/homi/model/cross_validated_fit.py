@@ -199,8 +199,7 @@ class CrossValidatedFit(
             bool(self.verbose),
         )
         search.run(grid)
-        stands_in = calibrates and wants_logistic(rows, self.logistic)
-        alone = search.was_cut_short and not stands_in
+        alone = not (calibrates and wants_logistic(rows, self.logistic))
         chosen = ChosenFit(rows, search, grid, **size, alone=alone)()
         if not calibrates:
             found = plain_scores(search, rows, chosen, keep=keep)

@@ -30,7 +30,7 @@ from homi.typing import Fields, Indices, Matrix
 #: With more features, and more rows, linear models are fitted in ``n_components``
 #: directions: the span of rows, or of more than the sample those of most variance.
 _MOST_FEATURES = 3_000
-#: The same where nothing else of the model makes up for it; a minute.
+#: The same where no logistic regressions see all directions; they take a minute.
 _MOST_ALONE = 6_000
 
 
@@ -46,8 +46,7 @@ def final_features(
 
     The features are those of the sample, which may be all rows, and the moments are
     those of all rows. The scaling of rows for a kernel, the landmarks and the span of
-    wide rows come from the sample. ``alone`` says that a linear model of dense rows is
-    all there will be.
+    wide rows come from the sample. ``alone`` says that no logistic regressions join.
     """
     if not is_whole(batches):
         return _of_sample(batches, params, n_components, seed)

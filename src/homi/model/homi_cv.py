@@ -116,8 +116,8 @@ class HOMICV(ExplainMixin, SummaryMixin, AddLabelCVMixin):
         Seconds after which no further candidate is tried, with a warning. Every λ of
         the first features is always tried: a ridge regression with a chosen penalty.
         With more than 3,000 features and rows it is a reduced one, in ``n_components``
-        directions; sparse rows then have logistic regressions, too, and dense rows are
-        reduced only from 6,000 on.
+        directions, which the logistic regressions make up for; without these, with more
+        than 6,000.
     missing_labels : {"error", "ignore"}, default="error"
         What NaN in Y means. ``"ignore"``: the label is not known. It is filled in from
         the row's features and known labels, as in :class:`HOMI`, to fit regressions and
