@@ -81,7 +81,8 @@ RULES = """## How it was measured
 - All entries are tuned alike: settings are compared by micro average precision on
   held-out rows of the training fold. These are three folds up to 2,000 rows, one
   quarter of the rows beyond, and at most 4,000 rows. The best setting is fitted to all
-  rows of the fold. Boosted trees and networks stop early on held-out rows.
+  rows of the fold. Boosted trees and networks stop early on held-out rows. A third of
+  the trees of a forest, and one network of three, rank settings as well.
 - Sigmoids map margins to probabilities, fitted to held-out scores. Metrics named
   "tuned" use thresholds chosen for the metric on held-out scores: one for micro F1 and
   example F1, one per label for macro F1. Other metrics use the entry's own threshold.

@@ -261,9 +261,10 @@ class NetworkRival(Rival):
         first = scaler(setting["scale"], rows.X).fit(rows.X)
         X = first.transform(rows.X)
         new = None if held is None else LabeledRows(first.transform(held.X), held.Y)
+        # One network ranks settings as well.
         networks = [
             self._train(LabeledRows(X, rows.Y), setting, new, self._seed() + k)
-            for k in range(self._NETWORKS)
+            for k in range(self._NETWORKS if held is None else 1)
         ]
         return first, networks
 
