@@ -10,14 +10,11 @@ import re
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 import homi
-from homi.benchmark.experiment_file import read_experiment
-from homi.benchmark.results import read_results
+from homi.benchmark.arena import read, summary_table
 from homi.cli.demo import TITLE
 from homi.datasets.python_functions import PACKAGES, Function, python_functions
-from homi.paper.best_page import ranks_table
 from homi.plots import TaggedText, draw_tagged_texts
 
 ROOT = Path(__file__).parent.parent
@@ -57,24 +54,25 @@ def with_claims(readme: str) -> str:
     )
 
 
-#: Entries of docs/best.md that the README shows.
+#: Entries of docs/arena.md that the README shows.
 SHOWN = {
-    "HOMICV": "**`HOMICV()`**",
-    "tuned-nystroem-ridge": "ridge on Nyström features, tuned",
-    "tuned-logistic": "one-vs-rest logistic regression, tuned",
-    "random-forest": "random forest, 100 trees",
-    "HOMI": "HOMI as in the paper",
+    "arena-homicv": "**`HOMICV()`**",
+    "arena-nystroem": "ridge on Nyström features",
+    "arena-logistic": "one-vs-rest logistic regression",
+    "arena-forest": "random forest",
+    "arena-extra-trees": "extra-trees",
+    "arena-lightgbm": "LightGBM",
+    "arena-xgboost": "XGBoost",
+    "arena-network": "neural networks",
+    "arena-ml-knn": "ML-kNN",
+    "arena-homi": "HOMI as in the paper",
 }
 
 
 def table() -> str:
     """Return the table of average ranks as Markdown."""
-    experiments = [
-        read_experiment(ROOT / "benchmarks" / f"{name}.toml")
-        for name in ("paper", "best")
-    ]
-    stored = [read_results(ROOT / "results" / e.name, e) for e in experiments]
-    return ranks_table(pd.concat(stored), SHOWN, experiments[1].datasets)
+    results = read(ROOT / "benchmarks" / "arena.toml", ROOT / "results" / "arena")
+    return summary_table(results, SHOWN).markdown()
 
 
 def draw() -> None:

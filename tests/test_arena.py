@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.stats import rankdata
 from sklearn.metrics import average_precision_score, f1_score, pairwise_distances
 
 from homi import HOMICV
@@ -320,6 +321,25 @@ def test_the_page_of_partial_results(results):
         "birds",
         "yeast",
     ]
+
+
+def test_the_table_of_the_readme_ranks_all_entries_and_shows_some(results):
+    groups = {"judged": ["emotions", "birds"]}
+    judged = results._replace(experiment=replace(results.experiment, groups=groups))
+    names = {"arena-homicv": "**ours**", "arena-homi": "paper", "arena-forest": "no"}
+    table = arena.summary_table(judged, names)
+    assert [row[0].text for row in table.rows] == ["**ours**", "paper"]
+    assert "2 data sets" in table.caption
+    assert "of 3 entries" in table.caption
+    losses = results.means("ranking_loss").loc[["emotions", "birds"]]
+    # The ridge was stopped on one data set: the last of three.
+    ranks = rankdata(losses.fillna(np.inf), axis=1).mean(axis=0)
+    expected = dict(zip(losses.columns, ranks, strict=True))
+    assert [float(row[1].text) for row in table.rows] == [
+        pytest.approx(expected[m], abs=0.05) for m in ("arena-homicv", "arena-homi")
+    ]
+    fits = results.means("fit").loc[["emotions", "birds"], "arena-homicv"]
+    assert float(table.rows[0][-1].text) == pytest.approx(fits.median(), rel=0.06)
 
 
 @pytest.mark.parametrize(

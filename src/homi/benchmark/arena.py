@@ -66,6 +66,11 @@ _ADVICE = {
     "calibration_error": "If probabilities matter more than ranks, take "
     "`HOMICV(trees=False)`.",
 }
+#: Metrics of the README.
+SUMMARIZED = (
+    *("ranking_loss", "micro_average_precision", USUAL_AUC),
+    *("hamming_loss", "micro_f1", "tuned_macro_f1"),
+)
 #: Metrics whose values are shown for every data set.
 SHOWN = ("micro_average_precision", "ranking_loss", USUAL_AUC, "tuned_macro_f1")
 
@@ -267,6 +272,37 @@ def costs_table(results: Results, chosen: Chosen) -> Table:
     )
     caption = f"Medians over {len(chosen.datasets)} data sets"
     return Table(caption, titles, tuple(rows))
+
+
+def summary_table(results: Results, names: dict[str, str]) -> Table:
+    """Return average ranks on the judged data sets, and fit times, of some entries.
+
+    ``names`` has what the table calls each entry. Ranks are among all entries that were
+    run on the data sets; an entry that was not run on all of them is left out.
+    """
+    chosen = choose(results, results.experiment.groups["judged"])
+    there = [m for m in names if m in chosen.methods]
+    ranks = {}
+    for metric in SUMMARIZED:
+        means = ranked(results, chosen, metric)
+        ranks[metric] = average_ranks(means, greater_is_better=greater(metric))
+    one = timed(results, chosen)
+    cells = results.cells[results.cells["dataset"].isin(one.datasets)]
+    fits = cells.groupby(["method", "dataset"])["fit"].mean().groupby("method").median()
+    rows = [
+        (
+            Entry(names[m]),
+            *(Entry(f"{r[m]:.1f}", bool(r[m] == r.min())) for r in ranks.values()),
+            Entry(f"{fits[m]:.2g}" if m in fits else ""),
+        )
+        for m in there
+    ]
+    caption = (
+        f"Average ranks on {len(chosen.datasets)} data sets kept for judgment (1 is "
+        f"best of {len(chosen.methods)} entries)"
+    )
+    columns = ("", *(QUALITY[metric] for metric in SUMMARIZED), "Fit, s")
+    return Table(caption, columns, tuple(rows))
 
 
 def gaps(results: Results, metric: str, rival: str) -> pd.DataFrame:

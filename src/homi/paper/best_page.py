@@ -86,47 +86,6 @@ def best_page(results: pd.DataFrame, datasets: Sequence[str], folds: int = 5) ->
     return "\n".join(parts)
 
 
-def ranks_table(
-    results: pd.DataFrame,
-    shown: dict[str, str],
-    datasets: Sequence[str],
-    folds: int = 5,
-) -> str:
-    """Return average ranks among all entries and fit times as Markdown.
-
-    ``shown`` names each entry to show and what the table calls it.
-    """
-    summary = summarize_with_printed(results[results["protocol"] == "clean"])
-    ranks = {}
-    for metric in PAPER_METRICS:
-        means = means_of(summary, "clean", metric, ENTRIES, folds)
-        whole = complete(means, datasets)
-        greater = METRICS[metric].greater_is_better
-        ranks[metric] = average_ranks(whole, greater_is_better=greater)
-    seconds = fit_seconds(results, list(whole.index))
-    rows = [
-        (
-            Entry(name),
-            *(rank(ranks[metric], entry) for metric in PAPER_METRICS),
-            Entry(f"{seconds[entry]:.2g}"),
-        )
-        for entry, name in shown.items()
-    ]
-    title = f"Average ranks, {len(whole)} data sets (1 is best of {len(ENTRIES)})"
-    metrics = (METRICS[metric].title for metric in PAPER_METRICS)
-    return Table(title, ("", *metrics, "Fit, s"), tuple(rows)).markdown()
-
-
-def fit_seconds(results: pd.DataFrame, datasets: Sequence[str]) -> pd.Series:
-    """Return the geometric mean over data sets of the seconds of search and fit."""
-    clean = results[results["protocol"] == "clean"]
-    clean = clean[clean["dataset"].isin(list(datasets))]
-    seconds = (clean["search"] + clean["fit"]).groupby(
-        [clean["method"], clean["dataset"]]
-    )
-    return np.exp(np.log(seconds.mean()).groupby("method").mean())
-
-
 def _sign(metric: str) -> float:
     return 1.0 if METRICS[metric].greater_is_better else -1.0
 
