@@ -273,8 +273,8 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=100)
     parser.add_argument("--block", type=int, default=100_000)
     parser.add_argument("--measured", type=int, default=20_000, help="rows to measure")
-    page = Path("docs/measured/how_big.md")
-    parser.add_argument("--output", type=Path, default=page)
+    output = Path("docs/measured/how_big.md")
+    parser.add_argument("--output", type=Path, default=output)
     given = parser.parse_args()
     shape = given.rows, given.features, given.labels
     size = Size(*shape, anchors=64, workers=given.workers, block=given.block)
