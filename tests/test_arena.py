@@ -315,7 +315,11 @@ def test_the_page_of_partial_results(results):
     ours = (cells["dataset"] == "birds") & (cells["method"] == arena.OURS)
     cells.loc[ours, "processor"] = "another one"
     of_two = results._replace(cells=cells)
-    assert arena.timed(of_two, found).datasets == ["emotions"]
+    assert arena.timed(of_two, found) == found._replace(datasets=["emotions"])
+    rival = (cells["dataset"] == "birds") & (cells["method"] == "arena-homi")
+    cells["processor"] = results.cells["processor"].mask(rival, "another one")
+    without = [m for m in found.methods if m != "arena-homi"]
+    assert arena.timed(of_two, found) == found._replace(methods=without)
     assert [row[0].text for row in arena.instead(results).rows] == [
         "emotions",
         "birds",
