@@ -216,7 +216,9 @@ def _verdict(results: Results, chosen: Chosen, metric: str, rival: str) -> str:
     found = wins_ties_losses(gaps(results, metric, rival).loc[chosen.datasets])
     means = results.means(metric).loc[chosen.datasets, chosen.methods]
     table = wilcoxon_holm(means, OURS, greater_is_better=greater(metric))
-    return f"{'–'.join(map(str, found))}, {table.loc[rival, 'p_holm']:.3f}"
+    p = table.loc[rival, "p_holm"]
+    shown_p = "< 0.001" if p < 0.001 else f"{p:.3f}"
+    return f"{'–'.join(map(str, found))}, {shown_p}"
 
 
 def ranks_table(results: Results, chosen: Chosen, metrics: dict[str, str]) -> Table:
