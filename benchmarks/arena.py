@@ -91,15 +91,18 @@ RULES = """## How it was measured
   without true and predicted rows.
 - Times are processor seconds of one thread, tuning and held-out scores included. Memory
   is the growth of the peak. The size of a model is that of its model file, or of a
-  pickle if homi has none.
+  pickle if homi has none. Older results name their processor without its generation:
+  machines of that name may differ in speed.
 - A cell may take 20 minutes of processor time and 8 GB. An entry beyond that in the
   first fold is "over the limit": its other folds are not tried, and it ranks last.
 - Grids of rivals were changed once, after first results on eight data sets, four of
   them judged, because settings at the end of a grid had often been the best. Nyström
   features and forests got one more setting each, the C of chains and the widths of the
   RBF machines were moved up. Later, sparse rows were tried unscaled, with larger values
-  of C, because TF-IDF is used so. All entries concerned were run again. Only the speed
-  of HOMICV was changed, and which of two equally good choices it takes.
+  of C, because TF-IDF is used so. All entries concerned were run again.
+- Of HOMICV, the speed was changed, and which of two equally good choices it takes.
+  Later changes concern more than 20,000 rows, wide dense rows, and time budgets, none
+  of which is here.
 - AutoGluon was not tried: it has no multi-label model. MEKA has
   [a page of its own](measured/meka.md).
 """

@@ -320,6 +320,8 @@ def test_the_page_of_partial_results(results):
     cells["processor"] = results.cells["processor"].mask(rival, "another one")
     without = [m for m in found.methods if m != "arena-homi"]
     assert arena.timed(of_two, found) == found._replace(methods=without)
+    cells["processor"] = [str(row) for row in range(len(cells))]
+    assert arena.timed(of_two, found).datasets == []
     assert [row[0].text for row in arena.instead(results).rows] == [
         "emotions",
         "birds",

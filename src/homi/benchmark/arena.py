@@ -258,8 +258,7 @@ def timed(results: Results, chosen: Chosen) -> Chosen:
     ]
     by = cells.groupby(["method", "dataset"])["processor"]
     machine = by.first().where(by.nunique() == 1).unstack()[chosen.datasets]
-    most = machine.stack().value_counts().index[0]
-    ran = machine == most
+    ran = machine.isin(list(machine.stack().mode()[:1]))
     datasets = [d for d in chosen.datasets if ran.loc[OURS, d]]
     methods = [m for m in chosen.methods if ran.loc[m, datasets].all()]
     return chosen._replace(datasets=datasets, methods=methods)
@@ -301,9 +300,11 @@ def summary_table(results: Results, names: dict[str, str]) -> Table:
         means = ranked(results, chosen, metric)
         ranks[metric] = average_ranks(means, greater_is_better=greater(metric))
     one = timed(results, chosen)
-    cells = results.cells[results.cells["dataset"].isin(one.datasets)]
+    cells = results.cells[
+        results.cells["dataset"].isin(one.datasets)
+        & results.cells["method"].isin(one.methods)
+    ]
     fits = cells.groupby(["method", "dataset"])["fit"].mean().groupby("method").median()
-    fits = fits[one.methods]
     rows = [
         (
             Entry(names[m]),
