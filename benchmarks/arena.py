@@ -25,6 +25,7 @@ from homi.benchmark.arena import (
     SHOWN,
     Chosen,
     Results,
+    Timed,
     choose,
     costs_table,
     greater,
@@ -176,10 +177,10 @@ def study_part(results: Results, path: Path | None) -> str:
     return title + Table(caption, columns, tuple(rows)).markdown()
 
 
-def draw_time(results: Results, chosen: Chosen) -> Figure:
+def draw_time(results: Results, one: Timed) -> Figure:
     """Draw mean rank against seconds of a fit, and a line of undominated entries."""
-    cells = results.cells[results.cells["dataset"].isin(chosen.datasets)]
-    fits = cells.groupby(["dataset", "method"])["fit"].mean().unstack()
+    chosen = one.chosen
+    fits = one.cells.groupby(["dataset", "method"])["fit"].mean().unstack()
     x, y = fits[chosen.methods].median(), mean_ranks(results, chosen)
     front = [m for m in x.sort_values().index if not ((x <= x[m]) & (y < y[m])).any()]
     figure = Figure(figsize=(9.0, 5.5), layout="constrained")
@@ -230,15 +231,17 @@ def page(results: Results, study: Path | None) -> str:
 
 def _costs(results: Results, chosen: Chosen) -> list[str]:
     one = timed(results, chosen)
-    if not one.datasets:
-        return ["No machine ran all folds of HOMICV on a data set.\n"]
-    cells = results.cells
-    there = cells["dataset"].isin(one.datasets) & (cells["method"] == OURS)
-    machine = cells.loc[there, "processor"].iloc[0]
+    if not one.chosen.datasets:
+        return ["No machine ran a fold of HOMICV.\n"]
+    folds = one.cells.groupby("dataset")["fold"].nunique()
+    number = (
+        f"{folds.min()}" if folds.nunique() == 1 else f"{folds.min()} to {folds.max()}"
+    )
     text = (
-        "Times of two machines are not compared. One of them "
-        f"({machine}) ran these {len(one.methods)} entries on these "
-        f"{len(one.datasets)} data sets: {', '.join(one.datasets)}.\n"
+        f"Times of two machines are not compared. One of them ({one.machine}) ran "
+        f"these {len(one.chosen.methods)} entries on the same folds, {number} of each "
+        f"of these {len(one.chosen.datasets)} data sets: "
+        f"{', '.join(one.chosen.datasets)}.\n"
     )
     return ["![](figures/arena-time.svg)\n", text, costs_table(results, one).markdown()]
 
@@ -301,7 +304,9 @@ def main() -> None:
         )
         one = timed(results, chosen)
         drawings = {"arena-ranks": drawn}
-        drawings |= {"arena-time": draw_time(results, one)} if one.datasets else {}
+        drawings |= (
+            {"arena-time": draw_time(results, one)} if one.chosen.datasets else {}
+        )
         for name, figure in drawings.items():
             (figures / f"{name}.svg").write_text(svg(figure, name), encoding="utf-8")
 

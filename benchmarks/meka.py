@@ -118,6 +118,12 @@ PAIRS = {
         lambda: ClassifierChain(tree(), standardize=False),
         "as BR, J48; random order",
     ),
+    "CC, SMO": Pair(
+        f"{ML}.CC -W {MACHINE}",
+        lambda: ClassifierChain(machine(), standardize=False),
+        "as BR, SMO; random order",
+        is_dense=True,
+    ),
     "ECC of 10, logistic": Pair(
         f"{ML}.meta.BaggingML -I 10 -P 100 -W {ML}.CC -- -W {LOGISTIC} 0.5",
         lambda: EnsembleOfChains(n_chains=10, loss="log"),
@@ -128,10 +134,22 @@ PAIRS = {
         lambda: EnsembleOfChains(tree(), n_chains=10, standardize=False),
         "as ECC, logistic; trees as BR, J48",
     ),
+    "ECC of 10, SMO": Pair(
+        f"{ML}.meta.BaggingML -I 10 -P 100 -W {ML}.CC -- -W {MACHINE}",
+        lambda: EnsembleOfChains(machine(), n_chains=10, standardize=False),
+        "random orders and rows; MEKA averages votes, homi sigmoids of margins",
+        is_dense=True,
+    ),
     "RAkEL, 10 sets of 3, J48": Pair(
         f"{ML}.RAkEL -k 3 -M 10 -W {TREE}",
         lambda: RAKEL(tree(), labelset_size=3, n_labelsets=10, standardize=False),
         "random label sets; trees as BR, J48",
+    ),
+    "RAkEL, 10 sets of 3, SMO": Pair(
+        f"{ML}.RAkEL -k 3 -M 10 -W {MACHINE}",
+        lambda: RAKEL(machine(), labelset_size=3, n_labelsets=10, standardize=False),
+        "random label sets; SMO compares pairs of sets, homi each with the rest",
+        is_dense=True,
     ),
     "CLR, logistic": Pair(
         f"{ML}.MULAN -S CLR -W {LOGISTIC} 16.667",
@@ -152,15 +170,32 @@ PAIRS = {
         lambda: HOMER(BinaryRelevance(tree(), standardize=False), n_children=3),
         "random clusters; trees as BR, J48",
     ),
+    "HOMER, 3 children, SMO": Pair(
+        f"{ML}.MULAN -S HOMER.BalancedClustering.3.BR -W {MACHINE}",
+        lambda: HOMER(BinaryRelevance(machine(), standardize=False), n_children=3),
+        "random clusters; as BR, SMO",
+        is_dense=True,
+    ),
     "EPS of 10, J48": Pair(
         f"{ML}.meta.BaggingML -I 10 -P 67 -W {ML}.PS -- -P 1 -N 1 -W {TREE}",
         None,
         "homi prunes label sets (below) and has no ensemble of them",
     ),
+    "EPS of 10, SMO": Pair(
+        f"{ML}.meta.BaggingML -I 10 -P 67 -W {ML}.PS -- -P 1 -N 1 -W {MACHINE}",
+        None,
+        "as EPS of 10, J48",
+    ),
     "PS, J48": Pair(
         f"{ML}.PS -P 1 -W {TREE}",
         lambda: LabelPowerset(tree(), min_rows=2, standardize=False),
         "trees as BR, J48",
+    ),
+    "PS, SMO": Pair(
+        f"{ML}.PS -P 1 -W {MACHINE}",
+        lambda: LabelPowerset(machine(), min_rows=2, standardize=False),
+        "as RAkEL, SMO",
+        is_dense=True,
     ),
     "HOMICV": Pair("", HOMICV, "the model that homi recommends"),
 }

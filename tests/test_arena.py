@@ -14,6 +14,7 @@ from sklearn.metrics import average_precision_score, f1_score, pairwise_distance
 
 from homi import HOMICV
 from homi.benchmark import arena, compute, runner
+from homi.benchmark.arena import Chosen
 from homi.benchmark.cells import Cell
 from homi.benchmark.experiment import Experiment, Large, Limit
 from homi.benchmark.experiment_file import read_experiment
@@ -309,24 +310,53 @@ def test_the_page_of_partial_results(results):
     verdicts = arena.verdicts_table(results, found)
     assert [row[0].text for row in verdicts.rows] == list(arena.QUALITY.values())
     assert {row[3].text for row in verdicts.rows} <= {"HOMI of the paper", "ridge"}
-    assert len(arena.costs_table(results, found).rows) == 3
-    assert arena.timed(results, found) == found
-    cells = results.cells.copy()
-    ours = (cells["dataset"] == "birds") & (cells["method"] == arena.OURS)
-    cells.loc[ours, "processor"] = "another one"
-    of_two = results._replace(cells=cells)
-    assert arena.timed(of_two, found) == found._replace(datasets=["emotions"])
-    rival = (cells["dataset"] == "birds") & (cells["method"] == "arena-homi")
-    cells["processor"] = results.cells["processor"].mask(rival, "another one")
-    without = [m for m in found.methods if m != "arena-homi"]
-    assert arena.timed(of_two, found) == found._replace(methods=without)
-    cells["processor"] = [str(row) for row in range(len(cells))]
-    assert arena.timed(of_two, found).datasets == []
     assert [row[0].text for row in arena.instead(results).rows] == [
         "emotions",
         "birds",
         "yeast",
     ]
+
+
+def test_times_are_compared_on_the_same_folds_of_one_machine(results):
+    found = arena.choose(results, results.experiment.datasets)
+    one = arena.timed(results, found)
+    assert one.chosen == found
+    assert len(one.cells) == 12  # two data sets, three entries, two folds
+    assert len(arena.costs_table(results, one).rows) == 3
+
+    cells = results.cells.copy()
+    of_two = results._replace(cells=cells)
+    birds, first = cells["dataset"] == "birds", cells["fold"] == 0
+    ours, paper = (cells["method"] == m for m in (arena.OURS, "arena-homi"))
+
+    def timed_without(cells_of_another_machine):
+        cells["processor"] = results.cells["processor"].mask(
+            cells_of_another_machine, "another one"
+        )
+        return arena.timed(of_two, found)
+
+    # HOMICV ran elsewhere on birds: times of emotions only.
+    one = timed_without(birds & ours)
+    assert one.chosen == found._replace(datasets=["emotions"])
+    assert set(one.cells["dataset"]) == {"emotions"}
+    # One fold of it ran elsewhere: times of the other fold, for all entries.
+    one = timed_without(birds & ours & first)
+    assert one.chosen == found
+    assert set(one.cells["fold"][one.cells["dataset"] == "birds"]) == {1}
+    table = arena.costs_table(results, one)
+    fits = one.cells.groupby(["method", "dataset"])["fit"].mean().unstack()
+    expected = fits.loc["arena-homi"].median()
+    assert float(table.rows[0][2].text) == pytest.approx(expected, rel=0.01)
+    # A fold of a rival ran elsewhere: it has no time that can be compared.
+    without = [m for m in found.methods if m != "arena-homi"]
+    assert timed_without(birds & paper & first).chosen == Chosen(
+        found.datasets, without
+    )
+    # All ran on machines of their own.
+    cells["processor"] = [str(row) for row in range(len(cells))]
+    one = arena.timed(of_two, found)
+    assert len(one.cells) == 1
+    assert one.chosen.methods == [arena.OURS]
 
 
 def test_the_table_of_the_readme_ranks_all_entries_and_shows_some(results):

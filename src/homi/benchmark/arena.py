@@ -106,6 +106,14 @@ class Chosen(NamedTuple):
     methods: list[str]
 
 
+class Timed(NamedTuple):
+    """Data sets and entries of one machine, its cells of the same folds, its name."""
+
+    chosen: Chosen
+    cells: pd.DataFrame
+    machine: str
+
+
 def read(file: Path, directory: Path) -> Results:
     """Read the current results of an experiment of the arena."""
     experiment = read_experiment(file)
@@ -246,28 +254,36 @@ def mean_ranks(results: Results, chosen: Chosen) -> pd.Series:
     return pd.concat(ranks, axis=1).mean(axis=1)
 
 
-def timed(results: Results, chosen: Chosen) -> Chosen:
-    """Return the data sets and entries of the machine that ran most of them.
+def timed(results: Results, chosen: Chosen) -> Timed:
+    """Return the cells whose times can be compared: those of one machine.
 
-    Times of two machines are not compared. The data sets are those on which it ran all
-    folds of HOMICV; the entries are those that it ran on all of these.
+    Of all machines it is the one with most data sets times entries. The data sets are
+    those on which it ran a fold of HOMICV, the entries those that it ran on the same
+    folds of all of these. Other cells are left out.
     """
     cells = results.cells[
         results.cells["dataset"].isin(chosen.datasets)
         & results.cells["method"].isin(chosen.methods)
     ]
-    by = cells.groupby(["method", "dataset"])["processor"]
-    machine = by.first().where(by.nunique() == 1).unstack()[chosen.datasets]
-    ran = machine.isin(list(machine.stack().mode()[:1]))
-    datasets = [d for d in chosen.datasets if ran.loc[OURS, d]]
-    methods = [m for m in chosen.methods if ran.loc[m, datasets].all()]
-    return chosen._replace(datasets=datasets, methods=methods)
+    found = [_timed_on(m, own, chosen) for m, own in cells.groupby("processor")]
+    return max(found, key=lambda t: len(t.chosen.datasets) * len(t.chosen.methods))
 
 
-def costs_table(results: Results, chosen: Chosen) -> Table:
+def _timed_on(machine: str, cells: pd.DataFrame, chosen: Chosen) -> Timed:
+    folds = pd.MultiIndex.from_frame(cells[["dataset", "fold"]])
+    ours = folds[cells["method"] == OURS]
+    cells = cells[folds.isin(ours)]
+    counts = cells["method"].value_counts()
+    methods = [m for m in chosen.methods if counts.get(m) == len(ours)]
+    datasets = [d for d in chosen.datasets if d in ours.unique("dataset")]
+    cells = cells[cells["method"].isin(methods)]
+    return Timed(Chosen(datasets, methods), cells, machine)
+
+
+def costs_table(results: Results, timed: Timed) -> Table:
     """Return time, memory and model size beside the mean rank."""
-    cells = results.cells[results.cells["dataset"].isin(chosen.datasets)]
-    by = cells.groupby(["dataset", "method"])
+    chosen = timed.chosen
+    by = timed.cells.groupby(["dataset", "method"])
     names = ("fit", "predict", "memory", "size")
     middle = {name: by[name].mean().unstack()[chosen.methods] for name in names}
     quality = mean_ranks(results, chosen)
@@ -299,11 +315,7 @@ def summary_table(results: Results, names: dict[str, str]) -> Table:
     for metric in SUMMARIZED:
         means = ranked(results, chosen, metric)
         ranks[metric] = average_ranks(means, greater_is_better=greater(metric))
-    one = timed(results, chosen)
-    cells = results.cells[
-        results.cells["dataset"].isin(one.datasets)
-        & results.cells["method"].isin(one.methods)
-    ]
+    cells = timed(results, chosen).cells
     fits = cells.groupby(["method", "dataset"])["fit"].mean().groupby("method").median()
     rows = [
         (
