@@ -106,7 +106,7 @@ class LightGBMRival(_Boosted):
             **{"deterministic": True, "force_col_wise": True},
         }
         binned = lightgbm.Dataset(X, params=options, free_raw_data=False).construct()
-        models = []
+        models: list[Any] = []
         for j, y in enumerate(rows.Y.T):
             if y.all() or not y.any():
                 models.append(float(y.all()))
