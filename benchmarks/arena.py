@@ -25,7 +25,6 @@ from homi.benchmark.arena import (
     SHOWN,
     Chosen,
     Results,
-    Timed,
     choose,
     costs_table,
     greater,
@@ -35,10 +34,10 @@ from homi.benchmark.arena import (
     not_first,
     ranked,
     ranks_table,
+    ratios,
     read,
     records_table,
     shown,
-    timed,
     values_table,
     verdicts_table,
 )
@@ -90,10 +89,11 @@ RULES = """## How it was measured
 - Macro AUC counts ties as one half and leaves out labels that all test rows have, or
   none. Macro AP leaves out labels that no test row has. Macro F1 counts 0 for a label
   without true and predicted rows.
-- Times are processor seconds of one thread, tuning and held-out scores included. Memory
-  is the growth of the peak. The size of a model is that of its model file, or of a
-  pickle if homi has none. Older results name their processor without its generation:
-  machines of that name may differ in speed.
+- Times are processor seconds of one thread, tuning and held-out scores included.
+  Several machines ran the cells; times are compared on one machine only. Older results
+  name their processor without its generation: machines of that name may differ.
+- Memory is the growth of the peak. The size of a model is that of its model file, or of
+  a pickle if homi has none.
 - A cell may take 20 minutes of processor time and 8 GB. An entry beyond that in the
   first fold is "over the limit": its other folds are not tried, and it ranks last.
 - Grids of rivals were changed once, after first results on eight data sets, four of
@@ -109,8 +109,9 @@ RULES = """## How it was measured
 """
 
 
-def data_table(experiment: Experiment) -> Table:
-    rows = []
+def data_table(results: Results) -> Table:
+    experiment, rows = results.experiment, []
+    fits = results.means("fit").get(OURS, {})
     for name in experiment.datasets:
         entry = registry()[name]
         size = f"{entry.n_samples:,} × {entry.n_features:,} × {entry.n_labels}"
@@ -118,16 +119,18 @@ def data_table(experiment: Experiment) -> Table:
         use = "judged" if is_judged else "design"
         use += f"; {SEEN[name]}" if name in SEEN else ""
         prepared = "TF-IDF in the fold" if entry.counts else "as it is"
-        text = (name, entry.domain, size, prepared, use)
+        seconds = f"{fits[name]:.2g}" if name in fits else ""
+        text = (name, entry.domain, size, prepared, use, seconds)
         rows.append(tuple(map(Entry, text)))
     caption = (
         "Data sets. HOMICV's defaults may be tuned on those for design; the others are "
         "for judgment. All of these were also run once, on the settled code, for "
         "[the page of times](measured/homicv_speed.md). No default of HOMICV was "
-        "changed after one of them was seen."
+        "changed after one of them was seen. Last, mean processor seconds of a fit of "
+        "HOMICV, of several machines"
     )
-    columns = ("name", "kind", "rows × features × labels", "features", "use")
-    return Table(caption, columns, tuple(rows))
+    titles = ("name", "kind", "rows × features × labels", "features", "use", "fit, s")
+    return Table(caption, titles, tuple(rows))
 
 
 def entries_table(experiment: Experiment) -> Table:
@@ -177,16 +180,15 @@ def study_part(results: Results, path: Path | None) -> str:
     return title + Table(caption, columns, tuple(rows)).markdown()
 
 
-def draw_time(results: Results, one: Timed) -> Figure:
-    """Draw mean rank against seconds of a fit, and a line of undominated entries."""
-    chosen = one.chosen
-    fits = one.cells.groupby(["dataset", "method"])["fit"].mean().unstack()
-    x, y = fits[chosen.methods].median(), mean_ranks(results, chosen)
+def draw_time(results: Results, chosen: Chosen) -> Figure:
+    """Draw mean rank against relative fit times, and a line of undominated entries."""
+    y = mean_ranks(results, chosen)
+    x = ratios(results, "fit").loc[chosen.datasets, chosen.methods].median().dropna()
     front = [m for m in x.sort_values().index if not ((x <= x[m]) & (y < y[m])).any()]
     figure = Figure(figsize=(9.0, 5.5), layout="constrained")
     axes = figure.add_subplot()
     axes.plot(x[front], y[front], color="0.7", zorder=1)
-    for m in chosen.methods:
+    for m in x.index:
         color = HOMI_COLOR if m.startswith(OURS) else QUIET
         axes.scatter(x[m], y[m], color=color, zorder=2)
         axes.annotate(shown(m), (x[m], y[m]), (5, 4), textcoords="offset points")
@@ -195,7 +197,7 @@ def draw_time(results: Results, one: Timed) -> Figure:
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.invert_yaxis()
     axes.margins(x=0.12)
-    axes.set_xlabel("processor seconds of a fit, tuning included: median of data sets")
+    axes.set_xlabel("fit time, tuning included, as a multiple of HOMICV's: median")
     axes.set_ylabel("mean rank over all quality metrics (1 is best)")
     axes.set_title(f"Quality against time ({len(chosen.datasets)} data sets)")
     return settled(figure)
@@ -219,31 +221,15 @@ def page(results: Results, study: Path | None) -> str:
     parts += [instead(results).markdown()]
     chosen = choose(results, experiment.datasets)
     if len(chosen.datasets) > 1 and len(chosen.methods) > 1:
-        parts += ["## Quality against time\n", *_costs(results, chosen)]
+        parts += ["## Quality against time\n", "![](figures/arena-time.svg)\n"]
+        parts += [costs_table(results, chosen).markdown()]
         parts += ["## Each rival\n", "![](figures/arena-ranks.svg)\n"]
         parts += [records_table(results, chosen).markdown()]
     parts += [study_part(results, study), "## Values\n"]
     parts += [values_table(results, SHOWN[0]).markdown()]
-    parts += ["## Data and entries\n", data_table(experiment).markdown()]
+    parts += ["## Data and entries\n", data_table(results).markdown()]
     parts += [entries_table(experiment).markdown(), RULES + _machine(results)]
     return "\n".join(parts)
-
-
-def _costs(results: Results, chosen: Chosen) -> list[str]:
-    one = timed(results, chosen)
-    if not one.chosen.datasets:
-        return ["No machine ran a fold of HOMICV.\n"]
-    folds = one.cells.groupby("dataset")["fold"].nunique()
-    number = (
-        f"{folds.min()}" if folds.nunique() == 1 else f"{folds.min()} to {folds.max()}"
-    )
-    text = (
-        f"Times of two machines are not compared. One of them ({one.machine}) ran "
-        f"these {len(one.chosen.methods)} entries on the same folds, {number} of each "
-        f"of these {len(one.chosen.datasets)} data sets: "
-        f"{', '.join(one.chosen.datasets)}.\n"
-    )
-    return ["![](figures/arena-time.svg)\n", text, costs_table(results, one).markdown()]
 
 
 def comparisons(results: Results) -> Iterator[tuple[str, Chosen, list[str]]]:
@@ -302,11 +288,7 @@ def main() -> None:
             "Micro average precision",
             greater_is_better=True,
         )
-        one = timed(results, chosen)
-        drawings = {"arena-ranks": drawn}
-        drawings |= (
-            {"arena-time": draw_time(results, one)} if one.chosen.datasets else {}
-        )
+        drawings = {"arena-ranks": drawn, "arena-time": draw_time(results, chosen)}
         for name, figure in drawings.items():
             (figures / f"{name}.svg").write_text(svg(figure, name), encoding="utf-8")
 

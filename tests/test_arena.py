@@ -14,7 +14,6 @@ from sklearn.metrics import average_precision_score, f1_score, pairwise_distance
 
 from homi import HOMICV
 from homi.benchmark import arena, compute, runner
-from homi.benchmark.arena import Chosen
 from homi.benchmark.cells import Cell
 from homi.benchmark.experiment import Experiment, Large, Limit
 from homi.benchmark.experiment_file import read_experiment
@@ -318,45 +317,55 @@ def test_the_page_of_partial_results(results):
 
 
 def test_times_are_compared_on_the_same_folds_of_one_machine(results):
-    found = arena.choose(results, results.experiment.datasets)
-    one = arena.timed(results, found)
-    assert one.chosen == found
-    assert len(one.cells) == 12  # two data sets, three entries, two folds
-    assert len(arena.costs_table(results, one).rows) == 3
-
     cells = results.cells.copy()
     of_two = results._replace(cells=cells)
     birds, first = cells["dataset"] == "birds", cells["fold"] == 0
     ours, paper = (cells["method"] == m for m in (arena.OURS, "arena-homi"))
+    fits = cells.set_index(["dataset", "method", "fold"])["fit"]
 
-    def timed_without(cells_of_another_machine):
+    def ratios_if_elsewhere(cells_of_another_machine):
         cells["processor"] = results.cells["processor"].mask(
             cells_of_another_machine, "another one"
         )
-        return arena.timed(of_two, found)
+        return arena.ratios(of_two, "fit")
 
-    # HOMICV ran elsewhere on birds: times of emotions only.
-    one = timed_without(birds & ours)
-    assert one.chosen == found._replace(datasets=["emotions"])
-    assert set(one.cells["dataset"]) == {"emotions"}
-    # One fold of it ran elsewhere: times of the other fold, for all entries.
-    one = timed_without(birds & ours & first)
-    assert one.chosen == found
-    assert set(one.cells["fold"][one.cells["dataset"] == "birds"]) == {1}
-    table = arena.costs_table(results, one)
-    fits = one.cells.groupby(["method", "dataset"])["fit"].mean().unstack()
-    expected = fits.loc["arena-homi"].median()
-    assert float(table.rows[0][2].text) == pytest.approx(expected, rel=0.01)
-    # A fold of a rival ran elsewhere: it has no time that can be compared.
-    without = [m for m in found.methods if m != "arena-homi"]
-    assert timed_without(birds & paper & first).chosen == Chosen(
-        found.datasets, without
+    def ratio(dataset, fold):
+        return fits[dataset, "arena-homi", fold] / fits[dataset, arena.OURS, fold]
+
+    found = ratios_if_elsewhere(birds & False)
+    assert (found[arena.OURS] == 1).all()
+    expected = np.median([ratio("birds", 0), ratio("birds", 1)])
+    assert found.loc["birds", "arena-homi"] == pytest.approx(expected)
+    # HOMICV ran elsewhere on birds: nothing there can be compared with it.
+    found = ratios_if_elsewhere(birds & ours)
+    assert found.loc["birds"].drop(arena.OURS).isna().all()
+    assert found.loc["emotions"].notna().all()
+    # One fold of either ran elsewhere: the other fold is compared.
+    for elsewhere in (ours, paper):
+        found = ratios_if_elsewhere(birds & first & elsewhere)
+        assert found.loc["birds", "arena-homi"] == pytest.approx(ratio("birds", 1))
+    # That fold of all ran on the other machine.
+    found = ratios_if_elsewhere(birds & first)
+    assert found.loc["birds", "arena-homi"] == pytest.approx(expected)
+
+
+def test_costs_are_medians_of_ratios(results):
+    found = arena.choose(results, results.experiment.datasets)
+    table = arena.costs_table(results, found)
+    ratios = arena.ratios(results, "fit").loc[found.datasets, "arena-homi"]
+    row = [entry.text for entry in table.rows[0]]
+    assert row[0] == "HOMI of the paper"
+    assert float(row[2]) == pytest.approx(ratios.median(), rel=0.06)
+    low, high = map(float, row[3].split("–"))
+    assert low <= float(row[2]) <= high
+    assert row[4] == "2"
+    # No machine ran an entry beside HOMICV.
+    elsewhere = results.cells["processor"].mask(
+        results.cells["method"] == "arena-homi", "another one"
     )
-    # All ran on machines of their own.
-    cells["processor"] = [str(row) for row in range(len(cells))]
-    one = arena.timed(of_two, found)
-    assert len(one.cells) == 1
-    assert one.chosen.methods == [arena.OURS]
+    apart = results._replace(cells=results.cells.assign(processor=elsewhere))
+    row = [entry.text for entry in arena.costs_table(apart, found).rows[0]]
+    assert row[2:6] == ["", "", "0", ""]
 
 
 def test_the_table_of_the_readme_ranks_all_entries_and_shows_some(results):
@@ -374,8 +383,11 @@ def test_the_table_of_the_readme_ranks_all_entries_and_shows_some(results):
     assert [float(row[1].text) for row in table.rows] == [
         pytest.approx(expected[m], abs=0.05) for m in ("arena-homicv", "arena-homi")
     ]
-    fits = results.means("fit").loc[["emotions", "birds"], "arena-homicv"]
-    assert float(table.rows[0][-1].text) == pytest.approx(fits.median(), rel=0.06)
+    fits = arena.ratios(results, "fit").loc[["emotions", "birds"], "arena-homi"]
+    assert [row[-1].text for row in table.rows] == [
+        "1",
+        f"{float(f'{fits.median():.2g}'):g}",
+    ]
 
 
 @pytest.mark.parametrize(

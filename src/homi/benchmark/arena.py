@@ -106,14 +106,6 @@ class Chosen(NamedTuple):
     methods: list[str]
 
 
-class Timed(NamedTuple):
-    """Data sets and entries of one machine, its cells of the same folds, its name."""
-
-    chosen: Chosen
-    cells: pd.DataFrame
-    machine: str
-
-
 def read(file: Path, directory: Path) -> Results:
     """Read the current results of an experiment of the arena."""
     experiment = read_experiment(file)
@@ -254,57 +246,61 @@ def mean_ranks(results: Results, chosen: Chosen) -> pd.Series:
     return pd.concat(ranks, axis=1).mean(axis=1)
 
 
-def timed(results: Results, chosen: Chosen) -> Timed:
-    """Return the cells whose times can be compared: those of one machine.
+def ratios(results: Results, column: str) -> pd.DataFrame:
+    """Return times as multiples of HOMICV's, a column per entry.
 
-    Of all machines it is the one with most data sets times entries. The data sets are
-    those on which it ran a fold of HOMICV, the entries those that it ran on the same
-    folds of all of these. Other cells are left out.
+    Both are times of the same fold on the same machine: times of two machines are not
+    compared. NaN where no machine ran both; medians over folds.
     """
-    cells = results.cells[
-        results.cells["dataset"].isin(chosen.datasets)
-        & results.cells["method"].isin(chosen.methods)
-    ]
-    found = [_timed_on(m, own, chosen) for m, own in cells.groupby("processor")]
-    return max(found, key=lambda t: len(t.chosen.datasets) * len(t.chosen.methods))
+    cells = results.cells[["dataset", "fold", "processor", "method", column]]
+    keys = ["dataset", "fold", "processor"]
+    ours = cells[cells["method"] == OURS].set_index(keys)[column].rename("ours")
+    both = cells.join(ours, on=keys)
+    ratio = both[column] / both["ours"]
+    return ratio.groupby([both["dataset"], both["method"]]).median().unstack()
 
 
-def _timed_on(machine: str, cells: pd.DataFrame, chosen: Chosen) -> Timed:
-    folds = pd.MultiIndex.from_frame(cells[["dataset", "fold"]])
-    ours = folds[cells["method"] == OURS]
-    cells = cells[folds.isin(ours)]
-    counts = cells["method"].value_counts()
-    methods = [m for m in chosen.methods if counts.get(m) == len(ours)]
-    datasets = [d for d in chosen.datasets if d in ours.unique("dataset")]
-    cells = cells[cells["method"].isin(methods)]
-    return Timed(Chosen(datasets, methods), cells, machine)
-
-
-def costs_table(results: Results, timed: Timed) -> Table:
-    """Return time, memory and model size beside the mean rank."""
-    chosen = timed.chosen
-    by = timed.cells.groupby(["dataset", "method"])
-    names = ("fit", "predict", "memory", "size")
-    middle = {name: by[name].mean().unstack()[chosen.methods] for name in names}
-    quality = mean_ranks(results, chosen)
-    forest = middle["fit"].get("arena-forest")
+def costs_table(results: Results, chosen: Chosen) -> Table:
+    """Return times relative to HOMICV's, memory and model size beside the mean rank."""
+    fit, predict = (ratios(results, name) for name in ("fit", "predict"))
+    quality, stopped = mean_ranks(results, chosen), results.is_stopped()
+    sizes = [results.means(name).loc[chosen.datasets] for name in ("memory", "size")]
     rows = []
     for m in chosen.methods:
-        ratio = "" if forest is None else f"{(middle['fit'][m] / forest).median():.2f}"
-        over = int(results.is_stopped().loc[chosen.datasets, m].sum())
-        values = (f"{middle[name][m].median():.3g}" for name in names)
-        text = (f"{quality[m]:.1f}", *values, ratio, str(over or ""))
+        there = fit.loc[chosen.datasets, m].dropna()
+        over = int(stopped.loc[chosen.datasets, m].sum())
+        text = (
+            f"{quality[m]:.1f}",
+            _two_digits(there.median()),
+            f"{_two_digits(there.min())}–{_two_digits(there.max())}"
+            if len(there)
+            else "",
+            str(len(there)),
+            _two_digits(predict.loc[chosen.datasets, m].median()),
+            *(f"{values[m].median():.3g}" for values in sizes),
+            str(over or ""),
+        )
         rows.append((Entry(shown(m)), *map(Entry, text)))
     titles = (
-        *("", "mean rank of all metrics", "fit, s", "predict, s", "memory, MB"),
-        *("model, MB", "fit / forest's", "over the limit"),
+        *("", "mean rank of all metrics", "fit", "range", "data sets", "predict"),
+        *("memory, MB", "model, MB", "over the limit"),
     )
-    caption = f"Medians over {len(chosen.datasets)} data sets"
+    caption = (
+        "Processor times of fit and prediction as multiples of HOMICV's, and their "
+        "medians over data sets. Both are measured on the same folds of one machine; "
+        "data sets where no machine ran both are left out. An entry over the limit "
+        "counts as 20 minutes"
+    )
     return Table(caption, titles, tuple(rows))
 
 
+def _two_digits(value: float) -> str:
+    """Write a number to two digits; nothing for NaN."""
+    return "" if np.isnan(value) else f"{float(f'{value:.2g}'):g}"
+
+
 def summary_table(results: Results, names: dict[str, str]) -> Table:
-    """Return average ranks on the judged data sets, and fit times, of some entries.
+    """Return ranks on the judged data sets, and relative fit times, of some entries.
 
     ``names`` has what the table calls each entry. Ranks are among all entries that were
     run on the data sets; an entry that was not run on all of them is left out.
@@ -315,21 +311,22 @@ def summary_table(results: Results, names: dict[str, str]) -> Table:
     for metric in SUMMARIZED:
         means = ranked(results, chosen, metric)
         ranks[metric] = average_ranks(means, greater_is_better=greater(metric))
-    cells = timed(results, chosen).cells
-    fits = cells.groupby(["method", "dataset"])["fit"].mean().groupby("method").median()
+    fits = ratios(results, "fit").loc[chosen.datasets].median()
+    seconds = results.means("fit").loc[chosen.datasets, OURS]
     rows = [
         (
             Entry(names[m]),
             *(Entry(f"{r[m]:.1f}", bool(r[m] == r.min())) for r in ranks.values()),
-            Entry(f"{fits[m]:.2g}" if m in fits else ""),
+            Entry(_two_digits(fits[m])),
         )
         for m in there
     ]
     caption = (
         f"Average ranks on {len(chosen.datasets)} data sets kept for judgment (1 is "
-        f"best of {len(chosen.methods)} entries)"
+        f"best of {len(chosen.methods)} entries). A fit of `HOMICV()` takes "
+        f"{_two_digits(seconds.min())} to {_two_digits(seconds.max())} s"
     )
-    columns = ("", *(QUALITY[metric] for metric in SUMMARIZED), "Fit, s")
+    columns = ("", *(QUALITY[metric] for metric in SUMMARIZED), "Fit time")
     return Table(caption, columns, tuple(rows))
 
 
