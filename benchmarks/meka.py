@@ -2,8 +2,9 @@
 
 Maven fetches MEKA by its coordinates into a build directory; nothing of it is
 committed. MEKA reads the folds as ARFF files and prints its confidences. Results are
-appended to a journal, so that a run that was stopped goes on where it was. Without
-Java or Maven the script says so and writes nothing.
+appended to results/meka.jsonl, so that a run that was stopped goes on where it was.
+Without Java or Maven the script says so and measures nothing; it writes the page all
+the same.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from threadpoolctl import threadpool_limits
 
 from homi import HOMICV
 from homi.arrays import dense
+from homi.benchmark.compute import processor
 from homi.benchmark.protocols import Split, split
 from homi.benchmark.tables import Entry, Table
 from homi.datasets import Dataset, write
@@ -206,13 +208,20 @@ NOTHING = f"{ML}.MajorityLabelset"
 
 def main() -> None:
     arguments = parse()
-    for program in ("java", "mvn"):
-        if shutil.which(program) is None:
-            print(f"skipped: {program} is not installed", file=sys.stderr)
-            return
-    jars = fetched(arguments.build)
-    journal = arguments.build / "results.jsonl"
+    journal = arguments.results
     done = [json.loads(line) for line in journal.open()] if journal.exists() else []
+    lacking = [name for name in ("java", "mvn") if shutil.which(name) is None]
+    if lacking:
+        print(f"skipped: {' and '.join(lacking)} not installed", file=sys.stderr)
+    else:
+        run(arguments, journal, done)
+    if done:
+        arguments.output.write_text(page(done), encoding="utf-8")
+
+
+def run(arguments: argparse.Namespace, journal: Path, done: list[Any]) -> None:
+    """Measure what is not done, and append it to the journal and to ``done``."""
+    jars, machine = fetched(arguments.build), made_with()
     keys = {tuple(r["key"]) for r in done}
     for fold in range(arguments.folds):
         for dataset in arguments.datasets:
@@ -220,12 +229,21 @@ def main() -> None:
             if not todo:
                 continue
             for record in measured(dataset, fold, todo, jars):
+                record["made_with"] = machine
                 done.append(record)
                 with journal.open("a") as out:
                     out.write(json.dumps(record) + "\n")
                 print(record["key"], record["meka"], record["ours"], flush=True)
-                arguments.output.write_text(page(done), encoding="utf-8")
-    arguments.output.write_text(page(done), encoding="utf-8")
+
+
+def made_with() -> str:
+    """Name the processor and the versions."""
+    version = subprocess.run(["java", "-version"], capture_output=True, text=True)
+    return (
+        f"{processor()}; {version.stderr.splitlines()[0]}; Python "
+        f"{platform.python_version()}, numpy {np.__version__}, scikit-learn "
+        f"{sklearn.__version__}"
+    )
 
 
 def parse() -> argparse.Namespace:
@@ -233,7 +251,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--datasets", nargs="+", default=DATASETS)
     parser.add_argument("--folds", type=int, default=3, help="of the five, to run")
     parser.add_argument("--build", type=Path, default=Path("build/meka"))
-    output = Path("docs/measured/meka.md")
+    results, output = Path("results/meka.jsonl"), Path("docs/measured/meka.md")
+    parser.add_argument("--results", type=Path, default=results)
     parser.add_argument("--output", type=Path, default=output)
     return parser.parse_args()
 
@@ -348,7 +367,6 @@ def quality(Y: Any, scores: Any, labels: Any) -> list[float]:
 
 
 def page(done: list[Any]) -> str:
-    java_version = subprocess.run(["java", "-version"], capture_output=True, text=True)
     parts = [
         "# Beside MEKA\n\n"
         f"Written by `python benchmarks/meka.py`: MEKA {VERSION}, with the MULAN that "
@@ -358,8 +376,7 @@ def page(done: list[Any]) -> str:
         "less a run that learns nothing, that is without the start of the virtual "
         "machine and the reading of files. "
         "MEKA prints three digits of its confidences, so more labels are tied. "
-        f"{java_version.stderr.splitlines()[0]}; Python {platform.python_version()}, "
-        f"numpy {np.__version__}, scikit-learn {sklearn.__version__}.\n",
+        f"{'. '.join(dict.fromkeys(r['made_with'] for r in done))}.\n",
     ]
     columns = ("seconds", "ranking loss", "macro AUC", "micro F1")
     for dataset in dict.fromkeys(r["key"][0] for r in done):

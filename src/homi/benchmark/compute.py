@@ -55,7 +55,7 @@ def _signed(experiment: Experiment, task: Task, commit: str, record: Record) -> 
         "commit": commit,
         "python": platform.python_version(),
         **{name: version(name) for name in _PACKAGES},
-        "processor": _processor(),
+        "processor": processor(),
         "threads": experiment.threads,
         "data_sha256": _data_sha256(task.dataset),
     }
@@ -235,7 +235,7 @@ def _data_sha256(dataset: str) -> str:
 
 
 @cache
-def _processor() -> str:
+def processor() -> str:
     """Return name and generation of the processor: speeds differ between them."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
