@@ -32,6 +32,7 @@ from homi.benchmark.arena import (
     mean_ranks,
     missing_line,
     not_first,
+    our_fits,
     ranked,
     ranks_table,
     ratios,
@@ -89,9 +90,10 @@ RULES = """## How it was measured
 - Macro AUC counts ties as one half and leaves out labels that all test rows have, or
   none. Macro AP leaves out labels that no test row has. Macro F1 counts 0 for a label
   without true and predicted rows.
-- Times are processor seconds of one thread, tuning and held-out scores included.
-  Several machines ran the cells; times are compared on one machine only. Older results
-  name their processor without its generation: machines of that name may differ.
+- Times are processor seconds of one thread, tuning and held-out scores included. They
+  are compared on the same folds of one machine only. The first results do not name the
+  generation of their processor: their times are left out, and the first fold of each
+  data set was run again to time it.
 - Memory is the growth of the peak. The size of a model is that of its model file, or of
   a pickle if homi has none.
 - A cell may take 20 minutes of processor time and 8 GB. An entry beyond that in the
@@ -111,7 +113,7 @@ RULES = """## How it was measured
 
 def data_table(results: Results) -> Table:
     experiment, rows = results.experiment, []
-    fits = results.means("fit").get(OURS, {})
+    fits = our_fits(results)
     for name in experiment.datasets:
         entry = registry()[name]
         size = f"{entry.n_samples:,} × {entry.n_features:,} × {entry.n_labels}"
@@ -127,7 +129,7 @@ def data_table(results: Results) -> Table:
         "for judgment. All of these were also run once, on the settled code, for "
         "[the page of times](measured/homicv_speed.md). No default of HOMICV was "
         "changed after one of them was seen. Last, mean processor seconds of a fit of "
-        "HOMICV, of several machines"
+        "HOMICV"
     )
     titles = ("name", "kind", "rows × features × labels", "features", "use", "fit, s")
     return Table(caption, titles, tuple(rows))

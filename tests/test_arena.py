@@ -347,6 +347,14 @@ def test_times_are_compared_on_the_same_folds_of_one_machine(results):
     # That fold of all ran on the other machine.
     found = ratios_if_elsewhere(birds & first)
     assert found.loc["birds", "arena-homi"] == pytest.approx(expected)
+    # It ran on a machine of which too little is known.
+    cells["processor"] = results.cells["processor"].mask(birds & first, arena.NAMELESS)
+    found = arena.ratios(of_two, "fit")
+    assert found.loc["birds", "arena-homi"] == pytest.approx(ratio("birds", 1))
+    cells["processor"] = results.cells["processor"].mask(birds, arena.NAMELESS)
+    assert arena.ratios(of_two, "fit").loc["birds"].isna().all()
+    seconds = arena.our_fits(of_two)
+    assert list(seconds.index) == sorted(set(cells["dataset"]) - {"birds"})
 
 
 def test_costs_are_medians_of_ratios(results):
