@@ -102,7 +102,9 @@ RULES = """## How it was measured
   them judged, because settings at the end of a grid had often been the best. Nyström
   features and forests got one more setting each, the C of chains and the widths of the
   RBF machines were moved up. Later, sparse rows were tried unscaled, with larger values
-  of C, because TF-IDF is used so. All entries concerned were run again.
+  of C, because TF-IDF is used so. All entries concerned were run again; on PlantPseAAC
+  and GnegativeGO only after the first tables had been shown, which had earlier grids
+  there.
 - Of HOMICV, the speed was changed, and which of two equally good choices it takes.
   Later changes concern more than 20,000 rows, wide dense rows, and time budgets, none
   of which is here.
