@@ -1,6 +1,7 @@
 """The arena: entries that are tuned alike, limits, costs, and more metrics."""
 
 import importlib.util
+import json
 import sys
 import time
 from dataclasses import replace
@@ -314,6 +315,21 @@ def test_the_page_of_partial_results(results):
         "birds",
         "yeast",
     ]
+
+
+def test_a_limit_of_memory_is_not_a_time(results, tmp_path):
+    directory = tmp_path / "results" / "arena"
+    for file in directory.glob("clean/birds/arena-ridge/*.json"):
+        record = json.loads(file.read_text(encoding="utf-8"))
+        assert record["stopped"] == "time"
+        record["stopped"], record["seconds"]["fit"] = "memory", 12.3
+        file.write_text(json.dumps(record), encoding="utf-8")
+    found = arena.read(tmp_path / "arena.toml", directory)
+    values = arena.values_table(found, "ranking_loss").markdown()
+    assert "over the limit (8 GB, 12 s)" in values
+    for name, is_time in ((results, True), (found, False)):
+        ratio = arena.ratios(name, "fit").loc["birds", "arena-ridge"]
+        assert np.isfinite(ratio) == is_time
 
 
 def test_times_are_compared_on_the_same_folds_of_one_machine(results):

@@ -122,8 +122,10 @@ def read(file: Path, directory: Path) -> Results:
             continue
         cost = record.get("cost", {})
         fit = cost.get("fit", record["seconds"]["fit"])
-        if "stopped" in record and experiment.limit:
+        if record.get("stopped") == "time" and experiment.limit:
             fit = 60.0 * experiment.limit.minutes
+        elif "stopped" in record:
+            fit = np.nan
         rows.append(
             {
                 **{"dataset": task.dataset, "method": task.method, "fold": task.fold},
@@ -132,6 +134,7 @@ def read(file: Path, directory: Path) -> Results:
                 "memory": cost.get("peak_bytes", np.nan) / 2**20,
                 "size": cost.get("model_bytes", np.nan) / 1e6,
                 "stopped": record.get("stopped"),
+                "spent": record["seconds"]["fit"],
                 "processor": record["made_with"]["processor"],
             }
         )
@@ -303,8 +306,8 @@ def costs_table(results: Results, chosen: Chosen) -> Table:
     caption = (
         "Processor times of fit and prediction as multiples of HOMICV's, and their "
         "medians over data sets. Both are measured on the same folds of one machine; "
-        "data sets where no machine ran both are left out. An entry over the limit "
-        "counts as 20 minutes"
+        "data sets where no machine ran both are left out. An entry over the limit of "
+        "time counts as that limit; one over that of memory is left out"
     )
     return Table(caption, titles, tuple(rows))
 
@@ -423,7 +426,7 @@ def _better(results: Results, dataset: str, metric: str) -> str:
 def values_table(results: Results, metric: str) -> Table:
     """Return the values of a metric on every data set that was run."""
     means, whole = results.means(metric), results.whole()
-    stopped, fits = results.is_stopped(), results.means("fit")
+    stopped = results.is_stopped()
     datasets = [d for d in results.experiment.datasets if d in whole.index]
     rows = []
     for m in results.experiment.methods:
@@ -434,13 +437,24 @@ def values_table(results: Results, metric: str) -> Table:
             if not whole.loc[d, m]:
                 entries.append(Entry(NOT_RUN))
             elif stopped.loc[d, m]:
-                entries.append(Entry(f"over the limit ({fits.loc[d, m]:.0f} s)"))
+                entries.append(Entry(_over(results, d, m)))
             else:
                 value, others = means.loc[d, m], means.loc[d]
                 top = others.max() if greater(metric) else others.min()
                 entries.append(Entry(f"{value:.4f}", bool(value == top)))
         rows.append((Entry(shown(m)), *entries))
     return Table(QUALITY[metric], ("", *datasets), tuple(rows))
+
+
+def _over(results: Results, dataset: str, method: str) -> str:
+    """Name the limit that a method exceeded, and the time that it took till then."""
+    cells, limit = results.cells, results.experiment.limit
+    of_this = (cells["dataset"] == dataset) & (cells["method"] == method)
+    stopped = cells[of_this & cells["stopped"].notna()]
+    assert limit is not None
+    if (stopped["stopped"] == "time").any():
+        return f"over the limit ({60 * limit.minutes} s)"
+    return f"over the limit ({limit.gigabytes} GB, {stopped['spent'].max():.0f} s)"
 
 
 def missing_line(results: Results) -> str:
