@@ -25,6 +25,7 @@ from homi.benchmark.arena import (
     SHOWN,
     Chosen,
     Results,
+    better_more_often,
     choose,
     costs_table,
     greater,
@@ -211,6 +212,7 @@ def page(results: Results, study: Path | None) -> str:
     experiment = results.experiment
     parts = [HEAD, missing_line(results)]
     lines: list[str] = []
+    others: list[str] = []
     for where, chosen, datasets in comparisons(results):
         parts.append(f"## Ranks {where}\n")
         if len(chosen.datasets) < 2 or len(chosen.methods) < 2:
@@ -220,8 +222,13 @@ def page(results: Results, study: Path | None) -> str:
         parts += [verdicts_table(results, chosen).markdown()]
         parts += [ranks_table(results, chosen, QUALITY).markdown()]
         lines += not_first(results, chosen, where)
+        others += better_more_often(results, chosen, where)
     parts += ["## Where HOMICV is not first\n"]
     parts += ["\n".join(lines or ["Nowhere, by average rank."]) + "\n"]
+    if others:
+        parts += ["Entries that are clearly better on more data sets than worse, with"]
+        parts += ["wins–ties–losses of HOMICV at one standard error:\n"]
+        parts += ["\n".join(others) + "\n"]
     parts += [instead(results).markdown()]
     chosen = choose(results, experiment.datasets)
     if len(chosen.datasets) > 1 and len(chosen.methods) > 1:

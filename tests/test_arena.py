@@ -317,6 +317,22 @@ def test_the_page_of_partial_results(results):
     ]
 
 
+def test_rivals_that_are_better_more_often_are_named(results):
+    found = arena.choose(results, results.experiment.datasets)
+    assert arena.better_more_often(results, found, "here") == []
+    # HOMICV and the ridge change names, and the ridge is stopped on one data set.
+    names = {arena.OURS: "arena-ridge", "arena-ridge": arena.OURS}
+    cells = results.cells.assign(method=results.cells["method"].replace(names))
+    is_ridge = (cells["method"] == "arena-ridge") & (cells["dataset"] == "birds")
+    measures = list(arena.QUALITY)
+    cells.loc[is_ridge, measures] = np.nan
+    cells.loc[is_ridge, "stopped"] = "time"
+    lines = arena.better_more_often(results._replace(cells=cells), found, "here")
+    [line] = [line for line in lines if line.startswith("- ridge, here: ")]
+    assert "Micro AP 0–0–1" in line
+    assert line.endswith("It is over the limit on birds, and last there.")
+
+
 def test_a_limit_of_memory_is_not_a_time(results, tmp_path):
     directory = tmp_path / "results" / "arena"
     for file in directory.glob("clean/birds/arena-ridge/*.json"):

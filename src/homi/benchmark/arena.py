@@ -394,6 +394,34 @@ def not_first(results: Results, chosen: Chosen, where: str) -> list[str]:
     return lines
 
 
+def better_more_often(results: Results, chosen: Chosen, where: str) -> list[str]:
+    """Return a line for each rival that is clearly better on more sets than worse.
+
+    Its average rank may be the worse one: it ranks last where it is over the limit.
+    """
+    lines = []
+    stopped = results.is_stopped().loc[chosen.datasets]
+    for rival in chosen.methods:
+        if rival.startswith(OURS):
+            continue
+        records = {
+            title: wins_ties_losses(gaps(results, metric, rival).loc[chosen.datasets])
+            for metric, title in QUALITY.items()
+        }
+        found = [
+            f"{title} {'–'.join(map(str, record))}"
+            for title, record in records.items()
+            if record.losses > record.wins
+        ]
+        if found:
+            line = f"- {shown(rival)}, {where}: {', '.join(found)}."
+            over = [d for d in chosen.datasets if stopped.loc[d, rival]]
+            if over:
+                line += f" It is over the limit on {', '.join(over)}, and last there."
+            lines.append(line)
+    return lines
+
+
 def instead(results: Results) -> Table:
     """Return the entry of each data set that is clearly better than HOMICV."""
     rows = []
