@@ -270,10 +270,12 @@ def _machine(results: Results) -> str:
     found = (", ".join(sorted(results.made_with[n].unique())) for n in names)
     processor, python, numpy, sklearn = found
     commits = ", ".join(sorted({c[:10] for c in results.made_with["commit"]}))
-    hours = results.cells[["fit", "predict"]].sum().sum() / 3600
+    cells = results.cells
+    fits = cells["fit"].where(cells["stopped"].isna(), cells["spent"])
+    hours = (fits.sum() + cells["predict"].sum()) / 3600
     return (
         f"- {processor}; Python {python}, numpy {numpy}, scikit-learn {sklearn}; homi "
-        f"at {commits}. {len(results.cells):,} cells, {hours:.1f} hours of processor "
+        f"at {commits}. {len(cells):,} cells, {hours:.1f} hours of processor "
         "time.\n"
     )
 
