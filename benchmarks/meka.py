@@ -23,13 +23,13 @@ import warnings
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import sklearn
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
@@ -70,14 +70,26 @@ LOGISTIC = "weka.classifiers.functions.Logistic -- -R"
 ML = "meka.classifiers.multilabel"
 
 
-def tree() -> DecisionTreeClassifier:
-    """Return what is nearest to J48: entropy, two rows in a leaf."""
-    return DecisionTreeClassifier(criterion="entropy", min_samples_leaf=2)
+class Machine(SVC):
+    """A linear support vector machine with probabilities of 0 and 1, as those of SMO.
+
+    Of more than two classes, there is a machine for each pair, and they vote.
+    """
+
+    def predict_proba(self, X: Any) -> Any:
+        return (self.predict(X)[:, None] == self.classes_).astype(float)
 
 
 def machine() -> Any:
-    """Return what is nearest to SMO: features from 0 to 1, C = 1."""
-    return make_pipeline(MinMaxScaler(), LinearSVC(C=1.0, loss="hinge"))
+    """Return SMO: features from 0 to 1, C = 1."""
+    return make_pipeline(MinMaxScaler(), Machine(kernel="linear", C=1.0))
+
+
+def tree() -> DecisionTreeClassifier:
+    """Return what is nearest to J48: entropy, two rows in a leaf."""
+    return DecisionTreeClassifier(
+        criterion="entropy", min_samples_leaf=2, random_state=0
+    )
 
 
 class Pair(NamedTuple):
@@ -86,8 +98,8 @@ class Pair(NamedTuple):
     meka: str
     ours: Callable[[], Any] | None
     note: str
-    #: Whether both fit the same model, so that their scores can be compared.
-    same: bool = False
+    #: What should be equal, because both fit the same model.
+    same: Literal["scores", "votes", "labels"] | None = None
     #: Whether homi gets dense rows, because scaling to 0 and 1 needs them.
     is_dense: bool = False
 
@@ -97,7 +109,7 @@ PAIRS = {
         f"{ML}.BR -W {LOGISTIC} 0.5",
         lambda: BinaryRelevance(loss="log"),
         "the same model",
-        same=True,
+        same="scores",
     ),
     "BR, J48": Pair(
         f"{ML}.BR -W {TREE}",
@@ -107,23 +119,27 @@ PAIRS = {
     "BR, SMO": Pair(
         f"{ML}.BR -W {MACHINE}",
         lambda: BinaryRelevance(machine(), standardize=False),
-        "SMO gives 0 or 1, homi margins",
+        "the same model",
+        same="scores",
         is_dense=True,
     ),
     "CC, logistic": Pair(
         f"{ML}.CC -W {LOGISTIC} 0.5",
-        lambda: ClassifierChain(loss="log"),
-        "MEKA gives 0 or 1, homi probabilities; the order of the labels is random",
+        lambda: ClassifierChain(loss="log", order=None),
+        "MEKA gives 0 or 1, homi probabilities; Weka scales the labels that are "
+        "features to unit variance, homi does not",
+        same="labels",
     ),
     "CC, J48": Pair(
         f"{ML}.CC -W {TREE}",
-        lambda: ClassifierChain(tree(), standardize=False),
-        "as BR, J48; random order",
+        lambda: ClassifierChain(tree(), order=None, standardize=False),
+        "as BR, J48",
     ),
     "CC, SMO": Pair(
         f"{ML}.CC -W {MACHINE}",
-        lambda: ClassifierChain(machine(), standardize=False),
-        "as BR, SMO; random order",
+        lambda: ClassifierChain(machine(), order=None, standardize=False),
+        "the same model",
+        same="labels",
         is_dense=True,
     ),
     "ECC of 10, logistic": Pair(
@@ -139,18 +155,19 @@ PAIRS = {
     "ECC of 10, SMO": Pair(
         f"{ML}.meta.BaggingML -I 10 -P 100 -W {ML}.CC -- -W {MACHINE}",
         lambda: EnsembleOfChains(machine(), n_chains=10, standardize=False),
-        "random orders and rows; MEKA averages votes, homi sigmoids of margins",
+        "random orders and rows; both average votes",
         is_dense=True,
     ),
     "RAkEL, 10 sets of 3, J48": Pair(
         f"{ML}.RAkEL -k 3 -M 10 -W {TREE}",
         lambda: RAKEL(tree(), labelset_size=3, n_labelsets=10, standardize=False),
-        "random label sets; trees as BR, J48",
+        "random label sets, of which MEKA may draw one twice or leave labels out; MEKA "
+        "predicts a label with one vote, homi with more than half; trees as BR, J48",
     ),
     "RAkEL, 10 sets of 3, SMO": Pair(
         f"{ML}.RAkEL -k 3 -M 10 -W {MACHINE}",
         lambda: RAKEL(machine(), labelset_size=3, n_labelsets=10, standardize=False),
-        "random label sets; SMO compares pairs of sets, homi each with the rest",
+        "as RAkEL, J48; machines as BR, SMO",
         is_dense=True,
     ),
     "CLR, logistic": Pair(
@@ -158,13 +175,13 @@ PAIRS = {
         lambda: CalibratedLabelRanking(C=0.03),
         "Weka scales features anew for the rows of each pair of labels, homi once for "
         "all rows; homi subtracts the votes of the virtual label, MEKA does not",
-        same=True,
+        same="votes",
     ),
     "ML-kNN, k = 10": Pair(
         f"{ML}.MULAN -S MLkNN",
         lambda: make_pipeline(MinMaxScaler(), MLkNN(10)),
         "the same model; rows at equal distances may differ",
-        same=True,
+        same="scores",
         is_dense=True,
     ),
     "HOMER, 3 children, J48": Pair(
@@ -175,7 +192,7 @@ PAIRS = {
     "HOMER, 3 children, SMO": Pair(
         f"{ML}.MULAN -S HOMER.BalancedClustering.3.BR -W {MACHINE}",
         lambda: HOMER(BinaryRelevance(machine(), standardize=False), n_children=3),
-        "random clusters; as BR, SMO",
+        "random clusters; why MULAN is near or below chance here is not known",
         is_dense=True,
     ),
     "EPS of 10, J48": Pair(
@@ -196,7 +213,8 @@ PAIRS = {
     "PS, SMO": Pair(
         f"{ML}.PS -P 1 -W {MACHINE}",
         lambda: LabelPowerset(machine(), min_rows=2, standardize=False),
-        "as RAkEL, SMO",
+        "the same model; votes may tie",
+        same="labels",
         is_dense=True,
     ),
     "HOMICV": Pair("", HOMICV, "the model that homi recommends"),
@@ -287,17 +305,19 @@ def measured(dataset: str, fold: int, names: list[str], jars: Path) -> Any:
             ours, own = of_homi(pair, given)
             gap = None
             if scores is not None and own is not None and pair.same:
-                gap = alike(scores, own, votes=name.startswith("CLR"))
+                gap = alike(scores, own, pair.same)
             key = [dataset, fold, name]
             yield {"key": key, "meka": theirs, "ours": ours, "equal": gap}
 
 
-def alike(theirs: Any, ours: Any, *, votes: bool) -> float:
-    """Return the share of scores that differ by less than 0.002.
+def alike(theirs: Any, ours: Any, what: str) -> float:
+    """Return the share of equal labels, or of scores that differ by less than 0.002.
 
     Of votes, those of the virtual label are a term that all labels of a row share.
     """
-    if votes:
+    if what == "labels":
+        return float(np.mean((theirs > 0.5) == (ours > 0.5)))
+    if what == "votes":
         theirs, ours = (S - S.mean(axis=1, keepdims=True) for S in (theirs, 2 * ours))
     return float(np.mean(np.abs(theirs - ours) < 0.002))
 
@@ -389,12 +409,13 @@ def page(done: list[Any]) -> str:
         rows = [row(name, [r for r in here if r["key"][2] == name]) for name in PAIRS]
         head = ("method", *(f"{c}, {who}" for c in columns for who in ("MEKA", "homi")))
         caption = f"## {dataset}\n\nMeans of {n_folds} of 5 folds"
-        parts.append(Table(caption, (*head, "scores alike"), tuple(rows)).markdown())
+        parts.append(Table(caption, (*head, "alike"), tuple(rows)).markdown())
     notes = (f"- {name}: {pair.note}." for name, pair in PAIRS.items())
     parts.append("## What differs\n\n" + "\n".join(notes) + "\n")
     parts.append(
-        '"Scores alike" is the share of scores that differ by less than 0.002, where '
-        "both fit the same model; of CLR, the share of votes that are equal.\n"
+        '"Alike" is the share of scores that differ by less than 0.002, where both fit '
+        "the same model; of chains and pruned sets, whose scores are 0 or 1 in MEKA, "
+        "the share of equal labels; of CLR, the share of votes that are equal.\n"
     )
     return "\n".join(parts)
 
