@@ -109,8 +109,9 @@ RULES = """## How it was measured
 - Of HOMICV, the speed was changed, and which of two equally good choices it takes.
   Later changes concern more than 20,000 rows, wide dense rows, and time budgets, none
   of which is here.
-- AutoGluon was not tried: it has no multi-label model. MEKA has
-  [a page of its own](measured/meka.md).
+- AutoGluon has no multi-label model: each label has a predictor of its own, without
+  networks, which need torch. What it fits in its time depends on the machine.
+- MEKA has [a page of its own](measured/meka.md).
 """
 
 

@@ -32,14 +32,18 @@ ARENA_FILE = Path(__file__).parents[1] / "benchmarks" / "arena.toml"
 #: Entries that take seconds even on few rows.
 LONG = {"arena-ecc-trees", "arena-powerset-forest", "arena-forest", "arena-catboost"}
 LONG |= {"arena-network", "arena-extra-trees", "arena-boomer", "arena-xrfm"}
-LONG |= {"arena-ecc-logistic", "arena-linear-svm"}
+LONG |= {"arena-ecc-logistic", "arena-linear-svm", "arena-autogluon"}
 
 #: Packages of entries that the extra "arena" installs.
 PACKAGES = {f"arena-{name}": name for name in ("lightgbm", "xgboost", "catboost")}
 
 
 #: Packages of entries with an environment of their own.
-ELSEWHERE = {"arena-boomer": "mlrl-boomer", "arena-xrfm": "xrfm"}
+ELSEWHERE = {
+    "arena-boomer": "mlrl-boomer",
+    "arena-xrfm": "xrfm",
+    "arena-autogluon": "autogluon.tabular",
+}
 
 
 def has_environment(package):

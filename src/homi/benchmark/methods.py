@@ -21,7 +21,11 @@ from homi.benchmark.baselines import (
 )
 from homi.benchmark.homicv_variants import BestHOMI
 from homi.benchmark.rival_distances import DistancesRival
-from homi.benchmark.rival_environments import BoomerRival, XRFMRival
+from homi.benchmark.rival_environments import (
+    AutoGluonRival,
+    BoomerRival,
+    XRFMRival,
+)
 from homi.benchmark.rival_trees import (
     CatBoostRival,
     ExtraTreesRival,
@@ -119,6 +123,7 @@ ARENA: dict[str, type[MultiLabelClassifier]] = {
     "arena-ml-mlm": DistancesRival,
     "arena-boomer": BoomerRival,
     "arena-xrfm": XRFMRival,
+    "arena-autogluon": AutoGluonRival,
 }
 
 EVERYTHING = METHODS | BASELINES | ABLATIONS | BEST | ARENA

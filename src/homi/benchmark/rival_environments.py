@@ -22,8 +22,10 @@ from homi.typing import Array, Fields, Matrix
 _CHILD = Path(__file__).with_name("rival_environment_child.py")
 
 
-def python_of(package: str) -> Path:
+def python_of(package: str, extras: str = "") -> Path:
     """Return the interpreter of an environment, below ``HOMI_ARENA_ENVS``.
+
+    ``extras`` of the package, such as ``[all]``, are for the commands of the error.
 
     Raises
     ------
@@ -36,7 +38,8 @@ def python_of(package: str) -> Path:
         raise FileNotFoundError(
             f"there is no environment of {package} at {base / package}; make it by "
             f"`python -m venv {base / package}` and `{python} -m pip install "
-            f"{package}`, or name the directory of environments in HOMI_ARENA_ENVS."
+            f"'{package}{extras}'`, or name the directory of environments in "
+            "HOMI_ARENA_ENVS."
         )
     return python
 
@@ -46,6 +49,8 @@ class _Elsewhere(Rival):
 
     #: Distribution that has the model, and name of its environment.
     _package = ""
+    #: Extras of that distribution.
+    _extras = ""
     #: Processor seconds of starting other processes, which are no cost of the model.
     start_seconds_ = 0.0
 
@@ -69,7 +74,9 @@ class _Elsewhere(Rival):
             return found
 
     def _call(self, task: str, place: Path, *options: str) -> None:
-        command = [str(python_of(self._package)), str(_CHILD), self._package, task]
+        python = str(python_of(self._package, self._extras))
+        # With -P, modules beside the program do not hide those of the same name.
+        command = [python, "-P", str(_CHILD), self._package, task]
         environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
         done = subprocess.run(
             [*command, str(place), *options],
@@ -112,3 +119,13 @@ class XRFMRival(_Elsewhere):
 
     def _settings(self, rows: LabeledRows) -> list[Fields]:
         return [{"bandwidth": width} for width in (5.0, 10.0, 20.0)]
+
+
+class AutoGluonRival(_Elsewhere):
+    """AutoGluon without networks for each label: 3 s a label, at least 60 s a fit."""
+
+    _package = "autogluon.tabular"
+    _extras = "[lightgbm,catboost,xgboost]"
+
+    def _settings(self, rows: LabeledRows) -> list[Fields]:
+        return [{"seconds": max(60.0, 3.0 * rows.Y.shape[1])}]
