@@ -90,13 +90,17 @@ class Machine:
 
 
 class PerLabel:
-    """A predictor of AutoGluon for each label that varies, kept as its files."""
+    """A predictor of AutoGluon for each label that varies, kept as its files.
+
+    A label for which nothing could be fitted in its time has its share of the rows.
+    """
 
     def __init__(self, X: Any, Y: Any, seed: int, seconds: float) -> None:
         self.share = Y.mean(axis=0)
         each = seconds / Y.shape[1]
         varies = (self.share > 0) & (self.share < 1)
-        self.files = {j: _fit_label(X, Y[:, j], each) for j in np.flatnonzero(varies)}
+        found = {j: _fit_label(X, Y[:, j], each) for j in np.flatnonzero(varies)}
+        self.files = {j: files for j, files in found.items() if files is not None}
 
     def predict_proba(self, X: Any) -> Any:
         """Return probabilities."""
@@ -112,7 +116,7 @@ class PerLabel:
         return P
 
 
-def _fit_label(X: Any, y: Any, seconds: float) -> bytes:
+def _fit_label(X: Any, y: Any, seconds: float) -> bytes | None:
     from autogluon.tabular import TabularPredictor
 
     with tempfile.TemporaryDirectory() as place:
@@ -124,7 +128,10 @@ def _fit_label(X: Any, y: Any, seconds: float) -> bytes:
             verbosity=0,
         )
         rows = _frame(X).assign(label=y)
-        model.fit(rows, time_limit=seconds, num_cpus=1, num_gpus=0)
+        limits = {"time_limit": seconds, "num_cpus": 1, "num_gpus": 0}
+        model.fit(rows, raise_on_no_models_fitted=False, **limits)
+        if not model.model_names():
+            return None
         model.save_space()
         kept = io.BytesIO()
         with tarfile.open(fileobj=kept, mode="w") as archive:
